@@ -14,7 +14,7 @@ use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use kumiki_net::host::{HostConfig, HostDriver, Nowhere};
+use kumiki_net::host::{HostConfig, HostDriver, NullDevice};
 use kumiki_net::rings::{Limits, RemoteStack, StackServer};
 use kumiki_net::{TcpListener, TcpStream};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -23,7 +23,7 @@ type Done = Result<(), Box<dyn Error>>;
 
 /// The process of the stack.
 fn stack(path: &Path) -> Done {
-    let driver = HostDriver::new(Box::new(Nowhere), &HostConfig::new(["10.9.0.1".parse()?]))?;
+    let driver = HostDriver::new(Box::new(NullDevice), &HostConfig::new(["10.9.0.1".parse()?]))?;
     println!("runs");
     Ok(StackServer::run(driver, path, 0o600, Limits::default())?)
 }

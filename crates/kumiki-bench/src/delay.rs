@@ -21,7 +21,7 @@ use comfy_table::{CellAlignment, Table, presets};
 use kumiki_delay::command::{Change, Directions};
 use kumiki_delay::{Engine, Path};
 use kumiki_graph::{Duration, Instant};
-use kumiki_io::{Arrival, Bell, Clock, Far, RealClock, RealDevice, Udp, Watch, cpu_time, priority};
+use kumiki_io::{Arrival, Bell, Clock, RealClock, RealDevice, RemoteEnd, Udp, Watch, cpu_time, priority};
 use serde::Serialize;
 
 /// What to measure, and how to show it.
@@ -122,9 +122,9 @@ fn run_first(first: bool) {
 }
 
 fn ours(first: bool, delay: Duration, to: SocketAddr, over: &Arc<AtomicBool>) -> Result<Forwarder, Failed> {
-    let mut near = Udp::open(LOOPBACK.parse()?, Far::First)?;
+    let mut near = Udp::open(LOOPBACK.parse()?, RemoteEnd::First)?;
     near.tell_waits();
-    let mut far = Udp::open(LOOPBACK.parse()?, Far::Given(to))?;
+    let mut far = Udp::open(LOOPBACK.parse()?, RemoteEnd::Given(to))?;
     far.tell_waits();
     let at = near.local();
     let mut path = Path::new(1);
@@ -201,7 +201,7 @@ fn send(clock: RealClock, to: SocketAddr, octets: usize, gap: Duration, count: u
 fn one((who, first): (DelayMethod, bool), octets: usize, delay_ms: u64, what: &Exactness) -> Result<Row, Failed> {
     let clock = RealClock::start();
     clock.wait_without_slack();
-    let mut end = Udp::open(LOOPBACK.parse()?, Far::First)?;
+    let mut end = Udp::open(LOOPBACK.parse()?, RemoteEnd::First)?;
     end.tell_waits();
     let over = Arc::new(AtomicBool::new(false));
     let delay = Duration::from_millis(delay_ms);

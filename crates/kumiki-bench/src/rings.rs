@@ -15,7 +15,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use clap::Args;
 use comfy_table::{CellAlignment, Table, presets};
 use kumiki_io::{Clock as _, RealClock};
-use kumiki_net::host::{HostConfig, HostDriver, HostStack, Nowhere};
+use kumiki_net::host::{HostConfig, HostDriver, HostStack, NullDevice};
 use kumiki_net::rings::{Limits, RemoteStack, StackServer};
 use kumiki_net::{Stack, TcpListener, TcpStream};
 use serde::Serialize;
@@ -131,7 +131,7 @@ impl Drop for StackProcess {
 
 /// The stack's process itself: tells its CPU time for each line that it reads.
 pub(crate) fn be_stack(parameters: &StackParameters) -> Result<(), String> {
-    let driver = HostDriver::new(Box::new(Nowhere), &config()?).map_err(said("the stack"))?;
+    let driver = HostDriver::new(Box::new(NullDevice), &config()?).map_err(said("the stack"))?;
     let at = parameters.at.clone();
     std::thread::spawn(move || {
         if let Err(why) = StackServer::run(driver, &at, 0o600, Limits::default()) {
@@ -216,7 +216,7 @@ async fn through(stack: &Stack, work: Work, other: &mut dyn FnMut() -> Result<f6
 fn one_thread(work: Work) -> Result<Taken, String> {
     let runtime = Builder::new_current_thread().enable_all().build().map_err(said("a runtime"))?;
     runtime.block_on(async {
-        let driver = HostDriver::new(Box::new(Nowhere), &config()?).map_err(said("the stack"))?;
+        let driver = HostDriver::new(Box::new(NullDevice), &config()?).map_err(said("the stack"))?;
         let stack = driver.stack().clone();
         let driving = tokio::spawn(driver.drive());
         let taken = through(&stack, work, &mut || Ok(0.0)).await;
@@ -227,7 +227,7 @@ fn one_thread(work: Work) -> Result<Taken, String> {
 
 fn one_process(work: Work) -> Result<Taken, String> {
     let runtime = Builder::new_current_thread().enable_all().build().map_err(said("a runtime"))?;
-    let host = HostStack::start(Box::new(Nowhere), &config()?).map_err(said("the stack"))?;
+    let host = HostStack::start(Box::new(NullDevice), &config()?).map_err(said("the stack"))?;
     runtime.block_on(through(host.stack(), work, &mut || Ok(0.0)))
 }
 

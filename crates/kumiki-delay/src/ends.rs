@@ -3,7 +3,7 @@
 use core::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use kumiki_io::{Far, RealDevice, Udp};
+use kumiki_io::{RealDevice, RemoteEnd, Udp};
 
 use kumiki_live::Network;
 
@@ -155,7 +155,7 @@ impl End {
             Self::Tun(interface) => Ok((interface.open(false)?, self.to_string())),
             Self::Tap(interface) => Ok((interface.open(true)?, self.to_string())),
             Self::Udp { local, remote } => {
-                let far = remote.map_or(Far::First, Far::Given);
+                let far = remote.map_or(RemoteEnd::First, RemoteEnd::Given);
                 let mut udp = Udp::open(*local, far).map_err(|why| why.to_string())?;
                 udp.tell_waits();
                 let local = udp.local();

@@ -17,7 +17,7 @@ use std::io;
 use std::path::PathBuf;
 
 use kumiki_graph::Duration;
-use kumiki_io::{Clock as _, RealClock, RealDevice, Wish};
+use kumiki_io::{Clock as _, RealClock, RealDevice, ShutdownRequest};
 use serde_json::json;
 
 use kumiki_lab::scenario::Fault;
@@ -94,7 +94,7 @@ pub fn run(config: Config, say: impl Fn(&str) + Clone + Send + 'static) -> Resul
     let devices: [Box<dyn RealDevice>; 2] = [device_a, device_b];
     let engine = Engine::new(clock, devices, path, config.schedule).map_err(system("no descriptor to wait with"))?;
     let mut engine = engine.telling(config.form == Form::Json, say.clone());
-    let wish = Wish::listen(&engine.bell()).map_err(system("cannot listen to Ctrl-C"))?;
+    let wish = ShutdownRequest::listen(&engine.bell()).map_err(system("cannot listen to Ctrl-C"))?;
     let control = config.control.as_deref();
     let mut control = control.map(Control::listen).transpose().map_err(|why| Fault::new(format!("--control {why}")))?;
     // Ahead of the threads, which have them from here.

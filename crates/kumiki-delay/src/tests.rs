@@ -678,9 +678,9 @@ fn datagrams_cross_between_two_sockets() {
     kumiki_watchdog::minute();
     let open = |far| kumiki_io::Udp::open("127.0.0.1:0".parse().unwrap(), far).unwrap();
     let peers = [(); 2].map(|()| std::net::UdpSocket::bind("127.0.0.1:0").unwrap());
-    let mut near = open(kumiki_io::Far::First);
+    let mut near = open(kumiki_io::RemoteEnd::First);
     near.tell_waits();
-    let far = open(kumiki_io::Far::Given(peers[1].local_addr().unwrap()));
+    let far = open(kumiki_io::RemoteEnd::Given(peers[1].local_addr().unwrap()));
     let (at, back) = (near.local(), far.local());
     let devices: [Box<dyn RealDevice>; 2] = [Box::new(near), Box::new(far)];
     let path = path(&["both delay 3ms"]);

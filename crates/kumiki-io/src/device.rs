@@ -153,9 +153,9 @@ pub struct RealCounters {
 
 /// A device behind which there is nobody: nothing comes, and what goes is gone.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Nowhere;
+pub struct NullDevice;
 
-impl RealDevice for Nowhere {
+impl RealDevice for NullDevice {
     fn descriptors(&self) -> Descriptors<'_> {
         Descriptors::default()
     }

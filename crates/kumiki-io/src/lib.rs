@@ -50,7 +50,7 @@ pub mod udp;
 pub mod watching;
 
 pub use clock::{Bell, Clock, ManualClock, RealClock, Watch, cpu_time, unguessable};
-pub use device::{Arrival, Descriptors, Nowhere, RealCounters, RealDevice, Sent};
+pub use device::{Arrival, Descriptors, NullDevice, RealCounters, RealDevice, Sent};
 pub use executor::{
     CannotStart, Counters, DeviceConfig, ElementId, Executor, ExecutorEnd, Failure, GraphId, LinkId, Pace, Plug,
     RealId, Uneven,
@@ -60,12 +60,12 @@ pub use frames::Frames;
 pub use line::{Console, Line, LineError, Opening, ProgramEnd};
 pub use memory_link::{LinkCounters, LinkEnd, MemoryLink};
 pub use records::Records;
-pub use signal::{Hangup, Wish, hear_of_long_files};
+pub use signal::{Hangup, ShutdownRequest, hear_of_long_files};
 #[cfg(target_os = "linux")]
 pub use sockets::{Sockets, SocketsConfig, SocketsCounters, SocketsError};
 pub use stream::Stream;
 #[cfg(target_os = "linux")]
 pub use tun::{KernelEnd, Packets, Tun, TunConfig, TunError};
-pub use udp::{Far, Udp, UdpError};
+pub use udp::{RemoteEnd, Udp, UdpError};
 #[cfg(target_os = "linux")]
 pub use watching::Watching;

@@ -18,9 +18,9 @@ use signal_hook::{SigId, low_level};
 const LONGEST: usize = 4096;
 
 /// A terminal without echo.
-struct Mute(Termios);
+struct EchoOff(Termios);
 
-impl Mute {
+impl EchoOff {
     fn standard_input() -> io::Result<Self> {
         let before = tcgetattr(io::stdin())?;
         let mut modes = before.clone();
@@ -32,7 +32,7 @@ impl Mute {
     }
 }
 
-impl Drop for Mute {
+impl Drop for EchoOff {
     fn drop(&mut self) {
         // Where this fails the terminal has gone.
         let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.0);
@@ -72,7 +72,7 @@ impl Drop for CaughtSignals {
 /// says where standard input is no terminal, and of what is no UTF-8.
 pub fn secret(question: &str) -> io::Result<String> {
     let heard = CaughtSignals::listen()?;
-    let _mute = Mute::standard_input()?;
+    let _mute = EchoOff::standard_input()?;
     let mut out = io::stderr().lock();
     write!(out, "{question}")?;
     out.flush()?;

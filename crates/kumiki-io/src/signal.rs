@@ -12,7 +12,7 @@ use crate::clock::Bell;
 
 /// Whether somebody wants this process to end.
 #[derive(Clone, Debug, Default)]
-pub struct Wish {
+pub struct ShutdownRequest {
     made: Arc<AtomicBool>,
     /// The status that says by which signal.
     status: Arc<AtomicUsize>,
@@ -41,7 +41,7 @@ fn ignores_hangups() -> bool {
     mask.is_some_and(|mask| mask & 1 << (SIGHUP - 1) != 0)
 }
 
-impl Wish {
+impl ShutdownRequest {
     /// From here on the first `SIGINT`, `SIGTERM` or `SIGHUP` is taken as a wish to end and rings `bell`; the second ends the process at
     /// once. A `SIGHUP` that this process was started to ignore stays ignored.
     ///
@@ -57,7 +57,7 @@ impl Wish {
     /// The same without `SIGHUP`, which is somebody else's: [`Hangup`].
     ///
     /// # Errors
-    /// As [`Wish::listen`].
+    /// As [`ShutdownRequest::listen`].
     pub fn listen_but_for_hangup(bell: &Bell) -> io::Result<Self> {
         Self::of(bell, &[SIGINT, SIGTERM])
     }

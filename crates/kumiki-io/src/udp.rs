@@ -4,7 +4,7 @@
 //! |---|---|
 //! | Specification | RFC 768; `udp(7)` and `socket(7)` of Linux |
 //! | Units | what is in a datagram, up to 65,507 octets of it over IPv4; an empty one is a unit too |
-//! | Addresses | of each unit that comes it is told who sent it, and each that goes may say where to (a [`core::net::SocketAddr`]); [`Far`] says what holds for those that do not |
+//! | Addresses | of each unit that comes it is told who sent it, and each that goes may say where to (a [`core::net::SocketAddr`]); [`RemoteEnd`] says what holds for those that do not |
 //! | Time | the kernel notes when a datagram came; [`crate::Arrival::Unit`] tells how long it lay there (Linux only, and on request: it takes two calls more) |
 //! | Left out | super-segments (`UDP_SEGMENT`), many datagrams in one call, what ICMP reports of datagrams that were sent, multicast, zones of IPv6 |
 
@@ -35,7 +35,7 @@ const STRANGERS: usize = 64;
 
 /// Who may be at the other end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Far {
+pub enum RemoteEnd {
     /// This one only.
     Given(SocketAddr),
     /// Whoever sends the first datagram, and from then on this one only.
@@ -69,8 +69,8 @@ fn remedy(why: &io::Error) -> &'static str {
 pub struct Udp {
     socket: UdpSocket,
     local: SocketAddr,
-    far: Far,
-    /// Of [`Far::Given`] and [`Far::First`]: who it is.
+    far: RemoteEnd,
+    /// Of [`RemoteEnd::Given`] and [`RemoteEnd::First`]: who it is.
     peer: Option<SocketAddr>,
     buffer: Vec<u8>,
     /// Where a datagram is put together that is not in one piece.
@@ -84,7 +84,7 @@ impl Udp {
     ///
     /// # Errors
     /// [`UdpError`] where it cannot be had, as when another socket has the port.
-    pub fn open(local: SocketAddr, far: Far) -> Result<Self, UdpError> {
+    pub fn open(local: SocketAddr, far: RemoteEnd) -> Result<Self, UdpError> {
         let failed = |why| UdpError { local, why };
         let socket = UdpSocket::bind(local).map_err(failed)?;
         socket.set_nonblocking(true).map_err(failed)?;
@@ -96,8 +96,8 @@ impl Udp {
             local,
             far,
             peer: match far {
-                Far::Given(peer) => Some(peer),
-                Far::First | Far::Any => None,
+                RemoteEnd::Given(peer) => Some(peer),
+                RemoteEnd::First | RemoteEnd::Any => None,
             },
             buffer: vec![0; MOST],
             packet: Vec::new(),
@@ -134,8 +134,8 @@ impl Udp {
     /// Whether what `source` sends is for us.
     fn takes(&mut self, source: SocketAddr) -> bool {
         match self.far {
-            Far::Any => true,
-            Far::Given(_) | Far::First => *self.peer.get_or_insert(source) == source,
+            RemoteEnd::Any => true,
+            RemoteEnd::Given(_) | RemoteEnd::First => *self.peer.get_or_insert(source) == source,
         }
     }
 

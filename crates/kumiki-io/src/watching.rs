@@ -18,12 +18,12 @@ use crate::executor::Executor;
 #[derive(Debug)]
 pub struct Watching {
     epoll: OwnedFd,
-    watched: Vec<Watched>,
+    watched: Vec<WatchedDescriptor>,
 }
 
 /// A descriptor of a device.
 #[derive(Debug)]
-struct Watched {
+struct WatchedDescriptor {
     /// Its number.
     number: RawFd,
     /// A second one of the same thing, by which it can be taken out when the device has none any more.
@@ -70,7 +70,7 @@ impl Watching {
             if flags != it.flags {
                 epoll::modify(&self.epoll, &it.own, EventData::new_u64(0), flags)?;
             }
-            kept.push(Watched { flags, ..it });
+            kept.push(WatchedDescriptor { flags, ..it });
         }
         for watch in &watches {
             let number = watch.descriptor.as_raw_fd();
@@ -78,7 +78,7 @@ impl Watching {
                 let own = rustix::io::fcntl_dupfd_cloexec(watch.descriptor, 3)?;
                 let flags = flags_of(number);
                 epoll::add(&self.epoll, &own, EventData::new_u64(0), flags)?;
-                kept.push(Watched { number, own, flags });
+                kept.push(WatchedDescriptor { number, own, flags });
             }
         }
         self.watched = kept;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use kumiki_files::filestore::StoreError;
 use kumiki_graph::{Duration, Rng};
-use kumiki_io::admission::{Entrance, Full, Judged, Limits, Places, Step, Ticket, Tries};
+use kumiki_io::admission::{Admission, LimitReached, Limits, LoginReply, Places, Step, Ticket, Tries};
 use kumiki_io::{Clock as _, RealClock, unguessable};
 
 /// How long a password waits until it may be looked at, where that is to be expected; then its connection is closed.
@@ -56,7 +56,7 @@ impl Gate {
     }
 
     /// A caller comes; see [`Places::enter`].
-    pub fn enter(&self, number: u64, address: IpAddr) -> Entrance {
+    pub fn enter(&self, number: u64, address: IpAddr) -> Admission {
         let now = self.clock.now();
         lock(&self.places).enter(number, address, now)
     }
@@ -137,7 +137,7 @@ impl Gate {
     }
 
     /// A caller is known; see [`Places::know`].
-    pub fn know(&self, number: u64) -> Result<(), Full> {
+    pub fn know(&self, number: u64) -> Result<(), LimitReached> {
         lock(&self.places).know(number)
     }
 
@@ -187,7 +187,7 @@ impl Turnstile {
             }
             Err(fault) => {
                 gate.looked(looks, |_| {});
-                if ticket.wrong() == Judged::Unanswered {
+                if ticket.wrong() == LoginReply::Unanswered {
                     self.mute.store(true, Ordering::SeqCst);
                 }
                 Err(fault)

@@ -19,7 +19,8 @@ use std::path::{Path, PathBuf};
 use kumiki_graph::{DeviceId, Graph, Instant, NodeId, Protocol, Reason, Token};
 use kumiki_io::executor::{DeviceConfig, ElementId};
 use kumiki_io::{
-    Clock as _, Executor, ExecutorEnd, Failure, Far, Pace, Plug, RealClock, RealCounters, RealDevice, Udp, cpu_time,
+    Clock as _, Executor, ExecutorEnd, Failure, Pace, Plug, RealClock, RealCounters, RealDevice, RemoteEnd, Udp,
+    cpu_time,
 };
 #[cfg(target_os = "linux")]
 use kumiki_io::{Packets, Tun, TunConfig, TunError, tun::Layer};
@@ -60,7 +61,7 @@ pub mod walls;
 pub use kumiki_graph::{Duration, Protocol as Program, Quality};
 pub use kumiki_io::admission;
 pub use kumiki_io::prompt::secret;
-pub use kumiki_io::{Bell, Wish, hear_of_long_files, unguessable};
+pub use kumiki_io::{Bell, ShutdownRequest, hear_of_long_files, unguessable};
 pub use kumiki_octets::Pattern;
 pub use kumiki_octets::text::is_unseen;
 pub use report::{Form, Printer};
@@ -154,7 +155,7 @@ impl SimEther {
     /// # Errors
     /// [`LiveError::Line`], which says what would help.
     pub fn open(&self) -> Result<Box<dyn RealDevice>, LiveError> {
-        let socket = Udp::open(self.local.into(), Far::Any);
+        let socket = Udp::open(self.local.into(), RemoteEnd::Any);
         let socket = socket.map_err(|why| LiveError::Line(why.to_string()))?;
         Ok(Box::new(socket))
     }

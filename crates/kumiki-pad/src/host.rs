@@ -10,10 +10,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kumiki_graph::pipe::{self, Pipe};
 use kumiki_graph::{Address, DeviceId, Duration, Graph, GraphError, Instant, NodeId, Reason, Service};
-use kumiki_io::admission::{Full, Step};
+use kumiki_io::admission::{LimitReached, Step};
 use kumiki_io::line::Console;
 use kumiki_io::sockets::plain;
-use kumiki_io::{Arrival, Clock as _, Descriptors, Plug, RealClock, RealDevice, Sent, Wish, unguessable};
+use kumiki_io::{Arrival, Clock as _, Descriptors, Plug, RealClock, RealDevice, Sent, ShutdownRequest, unguessable};
 use kumiki_octets::{Account, Message};
 use kumiki_osi_service::x25::diagnostic;
 use kumiki_x25::pad_host::{Config, Counters, PadHost};
@@ -175,7 +175,7 @@ struct Serving<'a> {
     command: &'a [OsString],
     doors: &'a Doors,
     gate: &'a Gate,
-    wish: &'a Wish,
+    wish: &'a ShutdownRequest,
     log: &'a Log<'a>,
     /// Calls that are over, whose places others may have though they are not gone yet.
     leaving: &'a AtomicUsize,
@@ -212,7 +212,7 @@ enum Why {
     /// Another caller has its place.
     Room,
     /// There are as many calls as may be.
-    Full(Full),
+    Full(LimitReached),
 }
 
 impl core::fmt::Display for Why {
@@ -466,7 +466,7 @@ pub fn listen(
     journal: &dyn Journal,
 ) -> Result<(), LiveError> {
     let bell = kumiki_io::Bell::default();
-    let wish = Wish::listen(&bell).map_err(system("cannot listen to Ctrl-C"))?;
+    let wish = ShutdownRequest::listen(&bell).map_err(system("cannot listen to Ctrl-C"))?;
     let gate = Gate::new(doors.limits, None, RealClock::start());
     let gate = gate.map_err(system("no random number"))?;
     let log = Log::new(journal);

@@ -24,10 +24,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::Scope;
 
 use kumiki_graph::{Duration, Graph};
-use kumiki_io::admission::{Entrance, Limits};
+use kumiki_io::admission::{Admission, Limits};
 use kumiki_io::sockets::plain;
 use kumiki_io::stream::has_hung_up;
-use kumiki_io::{Clock as _, Executor, ExecutorEnd, GraphId, Pace, RealClock, Watch, Wish};
+use kumiki_io::{Clock as _, Executor, ExecutorEnd, GraphId, Pace, RealClock, ShutdownRequest, Watch};
 use kumiki_octets::{Account, Budget};
 use kumiki_osi_service::x25::{Flow, Number};
 use kumiki_x25::x25::{self, Over, X25};
@@ -238,7 +238,7 @@ fn serve(
     listener: &TcpListener,
     gate: &Gate,
     (doors, waits): (&Doors, bool),
-    wish: &Wish,
+    wish: &ShutdownRequest,
     each: &(dyn Fn(Caller) -> bool + Sync),
     log: &Log<'_>,
 ) -> Result<(), LiveError> {
@@ -321,13 +321,13 @@ impl<'a> Reception<'a> {
         let number = self.number;
         self.callers.retain(|_, let_go| Arc::strong_count(let_go) > 1);
         match self.gate.enter(number, from.ip()) {
-            Entrance::Taken(None) => {}
-            Entrance::Taken(Some(instead)) => {
+            Admission::Taken(None) => {}
+            Admission::Taken(Some(instead)) => {
                 if let Some(let_go) = self.callers.get(&instead) {
                     let_go.store(true, Ordering::SeqCst);
                 }
             }
-            Entrance::Refused(full) => {
+            Admission::Refused(full) => {
                 self.log.often(Kind::Dropped, &format!("{from}: dropped, for {full}"));
                 return None;
             }

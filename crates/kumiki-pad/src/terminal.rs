@@ -12,7 +12,7 @@ use kumiki_graph::{Address, DeviceId, Duration, Graph, GraphError, Instant, Mode
 use kumiki_io::admission::{Full, Step};
 use kumiki_io::line::Console;
 use kumiki_io::sockets::{Sockets, SocketsConfig, plain};
-use kumiki_io::{Arrival, Clock as _, Descriptors, Plug, RealClock, RealDevice, Sent, Wish, unguessable};
+use kumiki_io::{Arrival, Clock as _, Descriptors, Plug, RealClock, RealDevice, Sent, ShutdownRequest, unguessable};
 use kumiki_octets::{Account, Message};
 use kumiki_x25::pad::{CallOutcome, Config, Pad, State};
 use kumiki_x25::telnet::Telnet;
@@ -50,7 +50,7 @@ enum Why {
     /// Another one has its place.
     Room,
     /// There are as many as may be.
-    Full(Full),
+    Full(LimitReached),
     /// Others need the memory that it had.
     Memory,
     /// Nothing has crossed for too long.
@@ -225,7 +225,7 @@ fn attend(
     network: &Network,
     config: Config,
     terminal: Terminal,
-    wish: Option<&Wish>,
+    wish: Option<&ShutdownRequest>,
     journal: &dyn Journal,
 ) -> Result<(CallOutcome, Option<Visit>), LiveError> {
     let clock = RealClock::start();
@@ -234,7 +234,7 @@ fn attend(
     let wish = match wish {
         Some(wish) => wish,
         None => {
-            own = Wish::listen(&executor.bell()).map_err(system("cannot listen to Ctrl-C"))?;
+            own = ShutdownRequest::listen(&executor.bell()).map_err(system("cannot listen to Ctrl-C"))?;
             &own
         }
     };
@@ -334,7 +334,7 @@ pub fn listen(
     journal: &dyn Journal,
 ) -> Result<(), LiveError> {
     let bell = kumiki_io::Bell::default();
-    let wish = Wish::listen(&bell).map_err(system("cannot listen to Ctrl-C"))?;
+    let wish = ShutdownRequest::listen(&bell).map_err(system("cannot listen to Ctrl-C"))?;
     let gate = Gate::new(doors.limits, None, RealClock::start());
     let gate = Arc::new(gate.map_err(system("no random number"))?);
     let log = Log::new(journal);

@@ -318,7 +318,7 @@ enum Ending {
     /// Signals to this process, which has nothing else to do and goes behind walls.
     Signals,
     /// Whoever makes this.
-    Wish(Wish),
+    Wish(ShutdownRequest),
 }
 
 impl Ending {
@@ -353,7 +353,7 @@ pub fn run(options: &Options, user: User<'_>, say: &mut dyn FnMut(&str)) -> Resu
 pub fn run_until(
     options: &Options,
     user: User<'_>,
-    wish: Wish,
+    wish: ShutdownRequest,
     say: &mut dyn FnMut(&str),
 ) -> Result<Summary, LiveError> {
     run_with(options, user, Ending::Wish(wish), say)
@@ -512,7 +512,7 @@ struct Session<'a, 's> {
     real: RealId,
     clock: RealClock,
     began: Instant,
-    wish: Wish,
+    wish: ShutdownRequest,
     user: Use<'a>,
     kernel: Option<Kernel>,
     capture: Option<Capture>,

@@ -11,7 +11,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kumiki_graph::{Address, Duration, Handle, Indication, Instant, Reason, Request, Rng};
-use kumiki_io::admission::{Entrance, Full, Limits, Places, Step};
+use kumiki_io::admission::{Admission, LimitReached, Limits, Places, Step};
 use kumiki_io::{Arrival, Clock, Descriptors, RealDevice, Sent};
 use kumiki_octets::Message;
 
@@ -34,7 +34,7 @@ enum Why {
     /// Another caller has its place.
     Room,
     /// There are too many.
-    Full(Full),
+    Full(LimitReached),
     /// It may not call.
     Barred,
 }
@@ -153,7 +153,7 @@ impl Callers {
     ///
     /// # Errors
     /// There are too many, of which it is to be cleared.
-    pub(super) fn know(&self, port: &str, remote: SocketAddr) -> Result<(), Full> {
+    pub(super) fn know(&self, port: &str, remote: SocketAddr) -> Result<(), LimitReached> {
         let known = self.state().with(port, remote, |places, number, caller| {
             let known = places.know(number);
             (caller.is_known, caller.is_calling) = (known.is_ok(), false);
@@ -224,14 +224,14 @@ impl State {
             Why::Barred
         } else {
             match self.places.enter(number, remote.ip(), now) {
-                Entrance::Taken(instead) => {
+                Admission::Taken(instead) => {
                     if let Some(other) = instead {
                         self.let_go(other, Why::Room);
                     }
                     self.callers.insert(number, caller);
                     return Some(number);
                 }
-                Entrance::Refused(full) => Why::Full(full),
+                Admission::Refused(full) => Why::Full(full),
             }
         };
         self.turned_away += 1;

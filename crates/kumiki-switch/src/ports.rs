@@ -4,7 +4,9 @@ use core::net::SocketAddr;
 
 use kumiki_graph::{Duration, Protocol, Service};
 use kumiki_io::tun;
-use kumiki_io::{Far, Line, Packets, RealClock, RealDevice, Records, Sockets, SocketsConfig, Tun, TunConfig, Udp};
+use kumiki_io::{
+    Line, Packets, RealClock, RealDevice, Records, RemoteEnd, Sockets, SocketsConfig, Tun, TunConfig, Udp,
+};
 
 use super::callers::Callers;
 use super::config::{Kind, On, Port};
@@ -147,7 +149,9 @@ pub(super) fn device(port: &Port, gate: &Gate<'_>) -> Result<Device, LiveError> 
                     let _ = tap.kernel().set_up(true);
                     Box::new(tap)
                 }
-                On::Udp(local, remote) => Box::new(Udp::open(*local, Far::Given(*remote)).map_err(|why| said(&why))?),
+                On::Udp(local, remote) => {
+                    Box::new(Udp::open(*local, RemoteEnd::Given(*remote)).map_err(|why| said(&why))?)
+                }
                 On::Line(line) => {
                     let line = Line::open(line, true).map_err(|why| said(&why))?;
                     Box::new(Records::new(line))

@@ -9,9 +9,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use kumiki_graph::{Duration, Graph, GraphError, Instant, NodeId, Reason, Rng};
-use kumiki_io::admission::{Full, Limits};
+use kumiki_io::admission::{LimitReached, Limits};
 use kumiki_io::executor::DeviceConfig;
-use kumiki_io::{Clock as _, Executor, ExecutorEnd, Failure, GraphId, Pace, Plug, RealClock, Wish, unguessable};
+use kumiki_io::{
+    Clock as _, Executor, ExecutorEnd, Failure, GraphId, Pace, Plug, RealClock, ShutdownRequest, unguessable,
+};
 use kumiki_octets::text::counted;
 use kumiki_osi_service::x25::{self, CauseField, PacketCause};
 use kumiki_x25::x25::X25;
@@ -194,7 +196,7 @@ pub fn run(config: &Config, wanted: &SwitchOptions, mut say: impl FnMut(&str)) -
         let real = executor.add_real(device.device).map_err(system("no descriptor to wait for a device"))?;
         executor.plug(Plug::Device(graph, id), Plug::Real(real));
     }
-    let wish = Wish::listen(&executor.bell()).map_err(system("cannot listen to Ctrl-C"))?;
+    let wish = ShutdownRequest::listen(&executor.bell()).map_err(system("cannot listen to Ctrl-C"))?;
     walls::raise(&wanted.walls, &needs(config))?;
     executor.start()?;
     say("switches; Ctrl-C clears all calls and ends");
@@ -390,7 +392,7 @@ pub(super) fn kind(event: &Event, octets: usize, allowances: &mut Allowances, no
 ///
 /// # Errors
 /// It stands, and there is no place for it.
-fn admit(callers: &Callers, event: &Event, now: Instant) -> Result<(), Full> {
+fn admit(callers: &Callers, event: &Event, now: Instant) -> Result<(), LimitReached> {
     let [caller, called] = event.peers;
     match &event.what {
         Happened::Came { from } => {

@@ -9,7 +9,7 @@ use clap::Args;
 use kumiki_lab::quantity::Octets;
 use kumiki_lab::scenario::Fault;
 use kumiki_live::Network;
-use kumiki_net::host::{HostConfig, HostDriver, Nowhere, RealDevice};
+use kumiki_net::host::{HostConfig, HostDriver, NullDevice, RealDevice};
 use kumiki_net::rings::{Limits, StackServer};
 
 use crate::commands::{Stop, lines_shown, unwritable};
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &StackArgs) -> Result<(), Stop> {
         return Err(Fault::at(["--addr"], "two addresses of IPv4").expected("one, and any of IPv6").into());
     }
     let device: Box<dyn RealDevice> = match &args.tun {
-        None => Box::new(Nowhere),
+        None => Box::new(NullDevice),
         Some(name) => kumiki_live::open_tun(name, args.mtu, args.linux, !args.single_packets)
             .map_err(|why| Stop::Failed(format!("--tun {name}: {why}")))?,
     };

@@ -15,7 +15,7 @@ use std::thread::{self, JoinHandle};
 
 use kumiki_io::{RealClock, RealDevice};
 use kumiki_lab::experiment::RealHost;
-use kumiki_live::{Form, Wish};
+use kumiki_live::{Form, ShutdownRequest};
 use kumiki_pppd::{Config, Ipv4, Ipv6, Opening, Options, User};
 
 use crate::hop;
@@ -25,7 +25,7 @@ const DUMMY: Ipv4Addr = Ipv4Addr::new(192, 0, 0, 8);
 
 /// The link, which ends when it is told to.
 pub(super) struct Serial {
-    wish: Wish,
+    wish: ShutdownRequest,
     thread: JoinHandle<()>,
 }
 
@@ -50,7 +50,7 @@ impl Serial {
         }
         let [near, far] = hop::pair(host.mtu, clock).map_err(|why| why.to_string())?;
         let options = options(opening, host, known);
-        let (wish, name) = (Wish::default(), host.name.clone());
+        let (wish, name) = (ShutdownRequest::default(), host.name.clone());
         let its = wish.clone();
         let thread = thread::Builder::new().name("ppp".to_owned()).spawn(move || {
             let mut tell = |text: &str| say(&format!("host {name}: {}", text.trim_start()));

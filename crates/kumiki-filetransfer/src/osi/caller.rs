@@ -14,7 +14,7 @@ use kumiki_files::mms_files;
 use kumiki_files::node::{InitiatingUser as _, WAKE, Want};
 use kumiki_graph::{Address, Duration, Graph, Instant, NodeId, Protocol};
 use kumiki_io::executor::GraphId;
-use kumiki_io::{Bell, Clock as _, Executor, Pace, Plug, RealClock, Wish, unguessable};
+use kumiki_io::{Bell, Clock as _, Executor, Pace, Plug, RealClock, ShutdownRequest, unguessable};
 use kumiki_osi_service::acse::{Authentication, Credential, Names};
 use kumiki_osi_service::mms::PASSWORD_MECHANISM;
 use kumiki_osi_service::x25::Number;
@@ -120,7 +120,7 @@ pub fn call(call: &Call, task: &mut dyn Task) -> Result<Association, LiveError> 
     let clock = RealClock::start();
     let mut next = Some(executor(clock));
     let bell = next.as_ref().map(Executor::bell).unwrap_or_default();
-    let wish = Wish::listen(&bell).map_err(system("cannot listen to Ctrl-C"))?;
+    let wish = ShutdownRequest::listen(&bell).map_err(system("cannot listen to Ctrl-C"))?;
     let mut calling =
         Calling { call, task, clock, bell, wish, heard: 0, connections: 0, whole: Association::default() };
     let (mut broken, mut wait) = (None, FIRST_WAIT);
@@ -162,7 +162,7 @@ struct Calling<'a> {
     task: &'a mut dyn Task,
     clock: RealClock,
     bell: Bell,
-    wish: Wish,
+    wish: ShutdownRequest,
     /// So many outcomes were told.
     heard: usize,
     connections: u32,

@@ -32,10 +32,10 @@ use std::thread::JoinHandle;
 use kumiki_files::filestore::{Guard, RecoveryStore, Table};
 use kumiki_files::mms_files;
 use kumiki_graph::{Duration, Instant};
-use kumiki_io::admission::{Entrance, Limits};
+use kumiki_io::admission::{Admission, Limits};
 use kumiki_io::sockets;
 use kumiki_io::stream::has_hung_up;
-use kumiki_io::{Bell, Clock as _, Hangup, RealClock, Watch, Wish};
+use kumiki_io::{Bell, Clock as _, Hangup, RealClock, ShutdownRequest, Watch};
 use kumiki_octets::{Account, Budget};
 use kumiki_osi_service::Selectors;
 use kumiki_osi_service::acse::Names;
@@ -374,7 +374,7 @@ pub fn serve(
     let listeners = daemon.bind()?;
     let clock = RealClock::start();
     let bell = Bell::default();
-    let wish = Wish::listen_but_for_hangup(&bell).map_err(system("cannot listen to Ctrl-C"))?;
+    let wish = ShutdownRequest::listen_but_for_hangup(&bell).map_err(system("cannot listen to Ctrl-C"))?;
     let hangup = Hangup::listen(&bell).map_err(system("cannot listen to SIGHUP"))?;
     let memory = Memory::budget(daemon.memory).map_err(|why| LiveError::Line(why.to_string()))?;
     let comes = EACH.comes + u64::from(daemon.pcap.is_some());
@@ -561,13 +561,13 @@ impl Door {
             }
             self.served.connections += 1;
             let refused = match self.shared.gate.enter(self.served.connections, remote.ip()) {
-                Entrance::Taken(instead) => {
+                Admission::Taken(instead) => {
                     if let Some(instead) = instead {
                         self.let_go(instead);
                     }
                     None
                 }
-                Entrance::Refused(full) => Some(full.to_string()),
+                Admission::Refused(full) => Some(full.to_string()),
             };
             if let Some(why) = refused {
                 self.served.dropped += 1;

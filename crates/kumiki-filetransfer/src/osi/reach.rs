@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use kumiki_files::file_user::{Failure, Layer};
 use kumiki_graph::{Duration, Instant};
-use kumiki_io::{Bell, Clock as _, RealClock, Watch, Wish};
+use kumiki_io::{Bell, Clock as _, RealClock, ShutdownRequest, Watch};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, ipproto, socket_with, sockopt};
 
@@ -74,7 +74,7 @@ pub(super) fn connected(
     timeout: Duration,
     clock: RealClock,
     bell: &Bell,
-    wish: &Wish,
+    wish: &ShutdownRequest,
 ) -> Result<Connection, Failure> {
     let found = (host.name.as_str(), host.port).to_socket_addrs();
     let found = found.map_err(|why| {
@@ -113,7 +113,7 @@ fn attempt(
     until: Instant,
     clock: RealClock,
     bell: &Bell,
-    wish: &Wish,
+    wish: &ShutdownRequest,
 ) -> Result<TcpStream, Errno> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;

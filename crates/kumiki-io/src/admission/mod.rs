@@ -20,6 +20,6 @@ mod tries;
 #[cfg(test)]
 mod model;
 
-pub use places::{Entrance, Full, Limits, Of, Places, Step};
+pub use places::{Admission, CallerLimit, LimitReached, Limits, Places, Step};
 pub use prefix::Prefix;
-pub use tries::{Judged, Ticket, Tries};
+pub use tries::{LoginReply, Ticket, Tries};

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kumiki_graph::{Duration, Instant, Rng};
 
-use super::{Entrance, Judged, Limits, Places, Prefix, Step, Tries};
+use super::{Admission, Limits, LoginReply, Places, Prefix, Step, Tries};
 
 const HOSTS: u32 = 100_000;
 
@@ -39,7 +39,7 @@ fn who_comes_from_elsewhere_has_a_place_among_a_hundred_thousand_silent_ones() {
         number += 1;
         let honest = number;
         let from = IpAddr::V4((0xc000_0201 + ((caller / 100) << 8)).into());
-        if !matches!(places.enter(honest, from, now), Entrance::Taken(_)) {
+        if !matches!(places.enter(honest, from, now), Admission::Taken(_)) {
             continue;
         }
         for microseconds in (0..50_000).step_by(100) {
@@ -58,7 +58,7 @@ fn who_comes_from_elsewhere_has_a_place_among_a_hundred_thousand_silent_ones() {
 
 /// What those say who want to keep others out; each then waits until it is sent away, and comes again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Says {
+enum AttackerBehaviour {
     Nothing,
     /// One PDU, or an octet now and then.
     AWord,
@@ -67,9 +67,9 @@ enum Says {
 }
 
 /// Networks of one host each that want to keep others out, and somebody from elsewhere, in virtual time.
-struct Siege {
+struct AttackModel {
     places: Places,
-    says: Says,
+    says: AttackerBehaviour,
     begin: Duration,
     now: Instant,
     number: u64,
@@ -80,12 +80,12 @@ struct Siege {
     honest: Option<u64>,
 }
 
-impl Siege {
+impl AttackModel {
     /// How long it takes the others to see that they were sent away, and to come again.
     const AGAIN: Duration = Duration::from_millis(100);
     const TICK: Duration = Duration::from_millis(5);
 
-    fn new(networks: u32, says: Says) -> Self {
+    fn new(networks: u32, says: AttackerBehaviour) -> Self {
         let begin = Duration::from_secs(30);
         Self {
             places: Places::new(Limits::new(32, 8, begin), Rng::new(1, 0)),
@@ -102,7 +102,7 @@ impl Siege {
     fn enter(&mut self, from: u32) -> Option<u64> {
         self.number += 1;
         let address = IpAddr::V4((0x0a00_0001 + (from << 8)).into());
-        let Entrance::Taken(instead) = self.places.enter(self.number, address, self.now) else {
+        let Admission::Taken(instead) = self.places.enter(self.number, address, self.now) else {
             return None;
         };
         if let Some(instead) = instead {
@@ -130,11 +130,11 @@ impl Siege {
                 if self.now >= since + begin {
                     self.places.leave(number);
                     self.gone(number);
-                } else if self.says != Says::Nothing && self.now == spoke {
+                } else if self.says != AttackerBehaviour::Nothing && self.now == spoke {
                     self.places.advance(number, Step::Spoke, self.now);
-                } else if self.says == Says::AWrongPassword && self.now == asked {
+                } else if self.says == AttackerBehaviour::AWrongPassword && self.now == asked {
                     self.places.advance(number, Step::Asked, self.now);
-                } else if self.says == Says::AWrongPassword && self.now == over {
+                } else if self.says == AttackerBehaviour::AWrongPassword && self.now == over {
                     self.places.advance(number, Step::Over, self.now);
                 }
             }
@@ -169,10 +169,10 @@ impl Siege {
 
 #[test]
 fn who_comes_from_elsewhere_is_let_in_among_those_who_say_a_word_and_no_more() {
-    for says in [Says::Nothing, Says::AWord, Says::AWrongPassword] {
+    for says in [AttackerBehaviour::Nothing, AttackerBehaviour::AWord, AttackerBehaviour::AWrongPassword] {
         for networks in [64, 200, 1000] {
             for round_trip in [5, 600].map(Duration::from_millis) {
-                let mut siege = Siege::new(networks, says);
+                let mut siege = AttackModel::new(networks, says);
                 // A moment after all of them came at once, and for longer than a minute.
                 siege.pass(Duration::from_millis(250));
                 let mut served = 0;
@@ -202,7 +202,7 @@ fn a_hundred_thousand_guessers_are_answered_within_their_budgets() {
         if let Ok(ticket) = tries.begin(from, name.as_bytes(), now) {
             let network = Prefix::network(from);
             looks.entry(network).or_default().push(ms);
-            if ticket.wrong() == Judged::Answered {
+            if ticket.wrong() == LoginReply::Answered {
                 answered.entry(network).or_default().push(ms);
                 if name == "victim" {
                     at_victim.push(ms);

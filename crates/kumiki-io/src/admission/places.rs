@@ -75,7 +75,7 @@ impl Limits {
 
 /// Of what there are too many.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Of {
+pub enum CallerLimit {
     /// Strangers of one host.
     Host,
     /// Strangers of one network.
@@ -90,33 +90,33 @@ pub enum Of {
 
 /// Why there is no place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Full {
+pub struct LimitReached {
     /// Of what there are too many.
-    pub of: Of,
+    pub of: CallerLimit,
     /// How many there may be; where they were dropped at random, how many there are.
     pub most: usize,
 }
 
-impl fmt::Display for Full {
+impl fmt::Display for LimitReached {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let most = self.most;
         match self.of {
-            Of::Host => write!(f, "{most} callers of this host have not logged in yet"),
-            Of::Network => write!(f, "{most} callers of this network have not logged in yet"),
-            Of::House => write!(f, "{most} callers have not logged in yet"),
-            Of::Known => write!(f, "there are {most} already"),
-            Of::KnownOfHost => write!(f, "there are {most} of this host already"),
+            CallerLimit::Host => write!(f, "{most} callers of this host have not logged in yet"),
+            CallerLimit::Network => write!(f, "{most} callers of this network have not logged in yet"),
+            CallerLimit::House => write!(f, "{most} callers have not logged in yet"),
+            CallerLimit::Known => write!(f, "there are {most} already"),
+            CallerLimit::KnownOfHost => write!(f, "there are {most} of this host already"),
         }
     }
 }
 
 /// Whether a caller is taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Entrance {
+pub enum Admission {
     /// It is; if it says so, this other one is to be let go, and its place is given away already.
     Taken(Option<u64>),
     /// It is not.
-    Refused(Full),
+    Refused(LimitReached),
 }
 
 /// How far a stranger has got.
@@ -134,7 +134,7 @@ pub enum Step {
 
 /// Who makes room first among strangers of networks that weigh the same.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Standing {
+enum EvictionRank {
     /// Nothing more comes of it.
     Lost,
     /// It has said nothing.
@@ -146,7 +146,7 @@ enum Standing {
 }
 
 /// In which order those of one network make room: the one first that took its last step first.
-type Turn = (Standing, Instant, u64);
+type EvictionOrder = (EvictionRank, Instant, u64);
 
 /// A caller that has a place.
 #[derive(Clone, Copy, Debug)]
@@ -160,12 +160,12 @@ struct Caller {
 }
 
 impl Caller {
-    const fn turn(&self, number: u64) -> Turn {
+    const fn turn(&self, number: u64) -> EvictionOrder {
         let standing = match self.step {
-            Step::Over => Standing::Lost,
-            Step::Came => Standing::Silent,
-            Step::Spoke => Standing::Speaking,
-            Step::Asked => Standing::Asking,
+            Step::Over => EvictionRank::Lost,
+            Step::Came => EvictionRank::Silent,
+            Step::Spoke => EvictionRank::Speaking,
+            Step::Asked => EvictionRank::Asking,
         };
         (standing, self.since, number)
     }
@@ -174,12 +174,12 @@ impl Caller {
 /// Strangers of a network, and what it weighs: they, and those who came to nothing before.
 #[derive(Debug, Default)]
 struct Network {
-    all: BTreeSet<Turn>,
+    all: BTreeSet<EvictionOrder>,
     weight: u32,
 }
 
 /// In which order strangers make room: first those of the network that weighs most.
-type Rank = (Reverse<u32>, Turn);
+type Rank = (Reverse<u32>, EvictionOrder);
 
 /// The places of one server. Callers have numbers that rise.
 #[derive(Debug)]
@@ -188,7 +188,7 @@ pub struct Places {
     rng: Rng,
     callers: BTreeMap<u64, Caller>,
     /// Strangers by host and by network.
-    of_host: BTreeMap<Prefix, BTreeSet<Turn>>,
+    of_host: BTreeMap<Prefix, BTreeSet<EvictionOrder>>,
     of_network: BTreeMap<Prefix, Network>,
     ranks: BTreeSet<Rank>,
     /// How many of a network came to nothing.
@@ -242,7 +242,7 @@ impl Places {
     }
 
     /// A caller with the next number comes.
-    pub fn enter(&mut self, number: u64, address: IpAddr, now: Instant) -> Entrance {
+    pub fn enter(&mut self, number: u64, address: IpAddr, now: Instant) -> Admission {
         let caller = Caller {
             host: Prefix::host(address),
             network: Prefix::network(address),
@@ -253,30 +253,30 @@ impl Places {
         self.age(now);
         let instead = match self.room(&caller, now) {
             Ok(instead) => instead,
-            Err(full) => return Entrance::Refused(full),
+            Err(full) => return Admission::Refused(full),
         };
         if let Some(instead) = instead {
             self.leave(instead);
         }
         self.callers.insert(number, caller);
         self.add(number, &caller);
-        Entrance::Taken(instead)
+        Admission::Taken(instead)
     }
 
     /// Whether there is room for `caller`, and whom it costs the place.
-    fn room(&mut self, caller: &Caller, now: Instant) -> Result<Option<u64>, Full> {
+    fn room(&mut self, caller: &Caller, now: Instant) -> Result<Option<u64>, LimitReached> {
         let limits = self.limits;
         let of_host = self.of_host.get(&caller.host);
         if of_host.is_some_and(|all| all.len() >= limits.of_one_host) {
-            let (of, most) = (Of::Host, limits.of_one_host);
+            let (of, most) = (CallerLimit::Host, limits.of_one_host);
             let stale = self.stale(of_host, now);
-            return stale.map(Some).ok_or(Full { of, most });
+            return stale.map(Some).ok_or(LimitReached { of, most });
         }
         let of_network = self.of_network.get(&caller.network).map(|it| &it.all);
         if of_network.is_some_and(|all| all.len() >= limits.of_one_network) {
-            let (of, most) = (Of::Network, limits.of_one_network);
+            let (of, most) = (CallerLimit::Network, limits.of_one_network);
             let stale = self.stale(of_network, now);
-            return stale.map(Some).ok_or(Full { of, most });
+            return stale.map(Some).ok_or(LimitReached { of, most });
         }
         let is_first = of_network.is_none();
         let strangers = self.strangers();
@@ -291,12 +291,12 @@ impl Places {
         if !is_full && is_first {
             return Ok(None);
         }
-        let (of, most) = (Of::House, strangers);
-        Err(Full { of, most })
+        let (of, most) = (CallerLimit::House, strangers);
+        Err(LimitReached { of, most })
     }
 
     /// Who of these has had its time.
-    fn stale(&self, of: Option<&BTreeSet<Turn>>, now: Instant) -> Option<u64> {
+    fn stale(&self, of: Option<&BTreeSet<EvictionOrder>>, now: Instant) -> Option<u64> {
         let of = of?;
         self.waited(SILENT, Duration::ZERO, now, |from| of.range(from..).next().copied())
     }
@@ -307,16 +307,16 @@ impl Places {
         moment: Duration,
         more: Duration,
         now: Instant,
-        next: impl Fn(Turn) -> Option<Turn>,
+        next: impl Fn(EvictionOrder) -> Option<EvictionOrder>,
     ) -> Option<u64> {
-        let first = |standing: Standing, moment: Duration| {
+        let first = |standing: EvictionRank, moment: Duration| {
             let (found, since, number) = next((standing, Instant::ZERO, 0))?;
             (found == standing && now >= since + moment).then_some((since, number))
         };
-        let coming = [Standing::Silent, Standing::Speaking].map(|it| first(it, moment + more));
+        let coming = [EvictionRank::Silent, EvictionRank::Speaking].map(|it| first(it, moment + more));
         let coming = coming.into_iter().flatten().min();
-        let lost = first(Standing::Lost, Duration::ZERO);
-        let found = lost.or(coming).or_else(|| first(Standing::Asking, self.limits.min_begin + more));
+        let lost = first(EvictionRank::Lost, Duration::ZERO);
+        let found = lost.or(coming).or_else(|| first(EvictionRank::Asking, self.limits.min_begin + more));
         found.map(|(_, number)| number)
     }
 
@@ -336,7 +336,7 @@ impl Places {
         let &(Reverse(most), (standing, _, number)) = self.ranks.first()?;
         let weight = self.weight(caller.network).saturating_add(1);
         // As long as there is a place nobody is sent away whose password is being looked at.
-        if most > weight && (is_full || standing != Standing::Asking) {
+        if most > weight && (is_full || standing != EvictionRank::Asking) {
             return Some(number);
         }
         if most <= weight {
@@ -349,8 +349,8 @@ impl Places {
             let moment = if is_full { MOMENT } else { self.limits.min_begin };
             let found = self.waited(moment, more, now, next);
             // Of many that come at once who speaks at once stays.
-            let silent = next((Standing::Silent, Instant::ZERO, 0));
-            let silent = silent.filter(|(standing, ..)| is_full && more.is_zero() && *standing == Standing::Silent);
+            let silent = next((EvictionRank::Silent, Instant::ZERO, 0));
+            let silent = silent.filter(|(standing, ..)| is_full && more.is_zero() && *standing == EvictionRank::Silent);
             if let Some(other) = found.or_else(|| silent.map(|(.., number)| number)) {
                 return Some(other);
             }
@@ -398,10 +398,10 @@ impl Places {
     ///
     /// # Errors
     /// There are as many known ones as may be; it stays what it was.
-    pub fn know(&mut self, number: u64) -> Result<(), Full> {
+    pub fn know(&mut self, number: u64) -> Result<(), LimitReached> {
         let Some(mut caller) = self.callers.get(&number).copied() else {
-            let (of, most) = (Of::House, self.strangers());
-            return Err(Full { of, most });
+            let (of, most) = (CallerLimit::House, self.strangers());
+            return Err(LimitReached { of, most });
         };
         if caller.is_known {
             return Ok(());
@@ -409,12 +409,12 @@ impl Places {
         let limits = self.limits;
         let of_host = self.known.get(&caller.host).copied().unwrap_or(0);
         if self.knowns >= limits.known {
-            let (of, most) = (Of::Known, limits.known);
-            return Err(Full { of, most });
+            let (of, most) = (CallerLimit::Known, limits.known);
+            return Err(LimitReached { of, most });
         }
         if of_host >= limits.of_one_host {
-            let (of, most) = (Of::KnownOfHost, limits.of_one_host);
-            return Err(Full { of, most });
+            let (of, most) = (CallerLimit::KnownOfHost, limits.of_one_host);
+            return Err(LimitReached { of, most });
         }
         self.take(number, &caller);
         caller.is_known = true;
@@ -480,7 +480,7 @@ impl Places {
     }
 
     /// Changes who is there of a network, or has what it weighs counted again: all of them have another rank then. There are few ([`Limits::of_one_network`]).
-    fn change(&mut self, network: Prefix, act: impl FnOnce(&mut BTreeSet<Turn>)) {
+    fn change(&mut self, network: Prefix, act: impl FnOnce(&mut BTreeSet<EvictionOrder>)) {
         let mut changed = self.of_network.remove(&network).unwrap_or_default();
         for turn in &changed.all {
             self.ranks.remove(&(Reverse(changed.weight), *turn));
@@ -520,28 +520,28 @@ mod tests {
     fn a_host_has_so_many_places_and_who_was_silent_there_makes_room() {
         let mut places = places(32, 2);
         let host = four(0);
-        assert_eq!(places.enter(1, host, at(0)), Entrance::Taken(None));
-        assert_eq!(places.enter(2, host, at(10)), Entrance::Taken(None));
+        assert_eq!(places.enter(1, host, at(0)), Admission::Taken(None));
+        assert_eq!(places.enter(2, host, at(10)), Admission::Taken(None));
         let refused = places.enter(3, host, at(999));
-        let (of, most) = (Of::Host, 2);
-        assert_eq!(refused, Entrance::Refused(Full { of, most }));
-        assert_eq!(places.enter(4, host, at(1000)), Entrance::Taken(Some(1)));
+        let (of, most) = (CallerLimit::Host, 2);
+        assert_eq!(refused, Admission::Refused(LimitReached { of, most }));
+        assert_eq!(places.enter(4, host, at(1000)), Admission::Taken(Some(1)));
         // Who goes on has longer, and longest who has asked; a step counts once.
         places.advance(2, Step::Spoke, at(1100));
         places.advance(4, Step::Spoke, at(1200));
         places.advance(2, Step::Spoke, at(2099));
         let refused = places.enter(5, host, at(2099));
-        assert_eq!(refused, Entrance::Refused(Full { of, most }));
+        assert_eq!(refused, Admission::Refused(LimitReached { of, most }));
         places.advance(2, Step::Asked, at(2100));
-        assert_eq!(places.enter(6, host, at(2200)), Entrance::Taken(Some(4)));
+        assert_eq!(places.enter(6, host, at(2200)), Admission::Taken(Some(4)));
         places.advance(6, Step::Asked, at(2200));
         let refused = places.enter(7, host, at(7099));
-        assert_eq!(refused, Entrance::Refused(Full { of, most }));
-        assert_eq!(places.enter(8, host, at(7100)), Entrance::Taken(Some(2)));
+        assert_eq!(refused, Admission::Refused(LimitReached { of, most }));
+        assert_eq!(places.enter(8, host, at(7100)), Admission::Taken(Some(2)));
         // Who was told no is in nobody's way.
         places.advance(8, Step::Over, at(7100));
-        assert_eq!(places.enter(9, host, at(7100)), Entrance::Taken(Some(8)));
-        assert_eq!(places.enter(10, four(1), at(7100)), Entrance::Taken(None));
+        assert_eq!(places.enter(9, host, at(7100)), Admission::Taken(Some(8)));
+        assert_eq!(places.enter(10, four(1), at(7100)), Admission::Taken(None));
     }
 
     #[test]
@@ -553,7 +553,7 @@ mod tests {
         let mut number = 0;
         let mut taken = |address: IpAddr| {
             number += 1;
-            matches!(places.enter(number, address, at(0)), Entrance::Taken(None))
+            matches!(places.enter(number, address, at(0)), Admission::Taken(None))
         };
         assert_eq!((0..100).filter(|it| taken(six(0, 0, *it))).count(), 8);
         assert_eq!((1..1000).filter(|it| taken(six(0, *it, 1))).count(), 8);
@@ -571,14 +571,14 @@ mod tests {
             places.enter(number, four(u32::try_from(number).unwrap()), at(1));
         }
         assert_eq!((places.known(), places.strangers()), (2, 64));
-        let (of, most) = (Of::Known, 2);
-        assert_eq!(places.know(4999), Err(Full { of, most }));
+        let (of, most) = (CallerLimit::Known, 2);
+        assert_eq!(places.know(4999), Err(LimitReached { of, most }));
         places.leave(0);
         assert_eq!(places.know(4999), Ok(()));
         places.leave(1);
         places.enter(6000, four(4999), at(2));
-        let (of, most) = (Of::KnownOfHost, 1);
-        assert_eq!(places.know(6000), Err(Full { of, most }));
+        let (of, most) = (CallerLimit::KnownOfHost, 1);
+        assert_eq!(places.know(6000), Err(LimitReached { of, most }));
     }
 
     #[test]
@@ -591,8 +591,8 @@ mod tests {
         };
         let all = run(7);
         assert_eq!(all, run(7));
-        let taken = |some: &[Entrance]| {
-            let is_taken = |it: &&Entrance| matches!(it, Entrance::Taken(_));
+        let taken = |some: &[Admission]| {
+            let is_taken = |it: &&Admission| matches!(it, Admission::Taken(_));
             some.iter().filter(is_taken).count()
         };
         assert_eq!(taken(&all[..16]), 16);
@@ -620,11 +620,11 @@ mod tests {
         // All of these have come to nothing once, and the last of them stays.
         for number in 2..1000 {
             let host = four(u32::try_from(number).unwrap());
-            assert_eq!(places.enter(number, host, at(0)), Entrance::Taken(Some(number - 1)));
+            assert_eq!(places.enter(number, host, at(0)), Admission::Taken(Some(number - 1)));
         }
-        let (of, most) = (Of::House, 1);
-        assert_eq!(places.enter(1000, four(1), at(1199)), Entrance::Refused(Full { of, most }));
-        assert_eq!(places.enter(1001, four(1), at(1200)), Entrance::Taken(Some(999)));
+        let (of, most) = (CallerLimit::House, 1);
+        assert_eq!(places.enter(1000, four(1), at(1199)), Admission::Refused(LimitReached { of, most }));
+        assert_eq!(places.enter(1001, four(1), at(1200)), Admission::Taken(Some(999)));
     }
 
     #[test]
@@ -639,12 +639,12 @@ mod tests {
         places.advance(honest, Step::Spoke, at(0));
         for host in 0..500 {
             for _ in 0..8 {
-                if let (_, Entrance::Taken(Some(instead))) = enter(&mut places, four(host)) {
+                if let (_, Admission::Taken(Some(instead))) = enter(&mut places, four(host)) {
                     assert_ne!(instead, honest);
                 }
             }
         }
         assert_eq!(places.know(honest), Ok(()));
-        assert!(matches!(enter(&mut places, four(2000)).1, Entrance::Taken(Some(_))));
+        assert!(matches!(enter(&mut places, four(2000)).1, Admission::Taken(Some(_))));
     }
 }

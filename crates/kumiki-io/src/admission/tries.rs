@@ -93,7 +93,7 @@ pub struct Ticket {
 
 /// What a try with a wrong password hears.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Judged {
+pub enum LoginReply {
     /// That it was wrong.
     Answered,
     /// Nothing.
@@ -103,10 +103,10 @@ pub enum Judged {
 impl Ticket {
     /// The password was wrong.
     #[must_use]
-    pub const fn wrong(self) -> Judged {
+    pub const fn wrong(self) -> LoginReply {
         match self.charged {
-            Charged::Nothing | Charged::Answer => Judged::Answered,
-            Charged::Look | Charged::Friend => Judged::Unanswered,
+            Charged::Nothing | Charged::Answer => LoginReply::Answered,
+            Charged::Look | Charged::Friend => LoginReply::Unanswered,
         }
     }
 }
@@ -266,7 +266,7 @@ mod tests {
     const ELSEWHERE: IpAddr = IpAddr::V4(core::net::Ipv4Addr::new(10, 9, 0, 1));
 
     /// Guesses wrongly; whether that was answered, or none where there was no look.
-    fn guess(tries: &mut Tries, from: IpAddr, name: &str, now: Instant) -> Option<Judged> {
+    fn guess(tries: &mut Tries, from: IpAddr, name: &str, now: Instant) -> Option<LoginReply> {
         let ticket = tries.begin(from, name.as_bytes(), now).ok()?;
         Some(ticket.wrong())
     }
@@ -284,7 +284,7 @@ mod tests {
         let mut count = 0;
         for _ in 0..number {
             let heard = guess(tries, HERE, "victim", now);
-            count += usize::from(heard == Some(Judged::Answered));
+            count += usize::from(heard == Some(LoginReply::Answered));
         }
         count
     }
@@ -310,7 +310,7 @@ mod tests {
     fn tries_that_are_under_way_count() {
         let mut tries = tries(10);
         let tickets: Vec<_> = (0..8).filter_map(|_| tries.begin(HERE, b"victim", at(0)).ok()).collect();
-        let answered = tickets.into_iter().map(Ticket::wrong).filter(|it| *it == Judged::Answered);
+        let answered = tickets.into_iter().map(Ticket::wrong).filter(|it| *it == LoginReply::Answered);
         assert_eq!(answered.count(), 5);
     }
 
@@ -333,7 +333,7 @@ mod tests {
             let mut times: Vec<u64> = Vec::new();
             for ms in (0..600_000).step_by(100) {
                 let now = Instant::ZERO + Duration::from_millis(ms);
-                if guess(&mut tries, HERE, "victim", now) == Some(Judged::Answered) {
+                if guess(&mut tries, HERE, "victim", now) == Some(LoginReply::Answered) {
                     times.push(ms);
                 }
                 if ms % every > 0 {
@@ -345,7 +345,7 @@ mod tests {
                 if let Ok(ticket) = came {
                     // Others guess while it is looked at.
                     let looked = guess(&mut tries, HERE, "victim", now);
-                    times.extend((looked == Some(Judged::Answered)).then_some(ms));
+                    times.extend((looked == Some(LoginReply::Answered)).then_some(ms));
                     tries.right(ticket, now + Duration::from_millis(90));
                 }
             }
@@ -399,7 +399,7 @@ mod tests {
         for number in 0..1000_u32 {
             let from = IpAddr::V4((0x0b00_0000 + (number << 8)).into());
             let now = Instant::ZERO + Duration::from_millis(u64::from(number) * 60);
-            heard += usize::from(guess(&mut tries, from, "victim", now) == Some(Judged::Answered));
+            heard += usize::from(guess(&mut tries, from, "victim", now) == Some(LoginReply::Answered));
         }
         assert!(heard <= 10, "{heard}");
         assert!(comes_in(&mut tries, ELSEWHERE, "victim", at(60)));

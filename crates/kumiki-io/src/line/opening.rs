@@ -202,17 +202,17 @@ fn ends_soon(child: Option<Pid>) -> bool {
 
 /// How the program of a line has ended, where it did so by itself: known a moment after the line has gone. Of a line that is opened again it is the last one's.
 #[derive(Clone, Debug, Default)]
-pub struct ProgramEnd(Arc<(Mutex<Ending>, Condvar)>);
+pub struct ProgramEnd(Arc<(Mutex<ProgramExit>, Condvar)>);
 
 #[derive(Debug, Default)]
-struct Ending {
+struct ProgramExit {
     /// A program's streams have ended, and how it ends is not known yet.
     is_awaited: bool,
     status: Option<ExitStatus>,
 }
 
 impl ProgramEnd {
-    fn with<T>(&self, act: impl FnOnce(&mut Ending) -> T) -> T {
+    fn with<T>(&self, act: impl FnOnce(&mut ProgramExit) -> T) -> T {
         act(&mut self.0.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 

@@ -11,10 +11,10 @@ use super::duplicate;
 
 /// How a descriptor was before it became a line; put back when this is dropped.
 #[derive(Debug)]
-pub(super) struct Settings(Option<Before>);
+pub(super) struct Settings(Option<SavedTerminal>);
 
 #[derive(Debug)]
-struct Before {
+struct SavedTerminal {
     descriptor: OwnedFd,
     flags: OFlags,
     terminal: Option<Termios>,
@@ -37,7 +37,7 @@ impl Settings {
         };
         let flags = fcntl_getfl(descriptor)?;
         fcntl_setfl(descriptor, flags | OFlags::NONBLOCK)?;
-        Ok(Self(Some(Before { descriptor: duplicate(descriptor)?, flags, terminal })))
+        Ok(Self(Some(SavedTerminal { descriptor: duplicate(descriptor)?, flags, terminal })))
     }
 }
 

@@ -8,7 +8,7 @@ use crate::clock::{Bell, Clock as _, RealClock};
 
 const ANY: &str = "127.0.0.1:0";
 
-fn open(far: Far) -> Udp {
+fn open(far: RemoteEnd) -> Udp {
     kumiki_watchdog::minute();
     Udp::open(ANY.parse().unwrap(), far).unwrap()
 }
@@ -34,7 +34,7 @@ fn next(udp: &mut Udp) -> (Vec<u8>, Address) {
 
 #[test]
 fn each_unit_says_who_sent_it_and_where_it_goes() {
-    let (mut udp, one, other) = (open(Far::Any), peer(), peer());
+    let (mut udp, one, other) = (open(RemoteEnd::Any), peer(), peer());
     one.send_to(b"one", udp.local()).unwrap();
     assert_eq!(next(&mut udp), (b"one".to_vec(), socket(one.local_addr().unwrap())));
     other.send_to(b"", udp.local()).unwrap();
@@ -53,7 +53,7 @@ fn each_unit_says_who_sent_it_and_where_it_goes() {
 
 #[test]
 fn the_first_who_sends_is_the_peer_and_others_are_strangers() {
-    let (mut udp, one, other) = (open(Far::First), peer(), peer());
+    let (mut udp, one, other) = (open(RemoteEnd::First), peer(), peer());
     let unit = Message::from_octets(b"back");
     assert_eq!(udp.send(&unit, Address::NONE).unwrap(), Sent::Refused);
     one.send_to(b"first", udp.local()).unwrap();
@@ -71,7 +71,7 @@ fn the_first_who_sends_is_the_peer_and_others_are_strangers() {
 #[test]
 fn a_given_peer_is_the_only_one() {
     let (one, other) = (peer(), peer());
-    let mut udp = open(Far::Given(one.local_addr().unwrap()));
+    let mut udp = open(RemoteEnd::Given(one.local_addr().unwrap()));
     other.send_to(b"stranger", udp.local()).unwrap();
     one.send_to(b"peer", udp.local()).unwrap();
     assert_eq!(next(&mut udp).0, b"peer");
@@ -81,7 +81,7 @@ fn a_given_peer_is_the_only_one() {
 #[test]
 fn what_is_too_long_is_refused_and_the_next_one_goes() {
     let one = peer();
-    let mut udp = open(Far::Given(one.local_addr().unwrap()));
+    let mut udp = open(RemoteEnd::Given(one.local_addr().unwrap()));
     // 65,535 octets less the headers of IPv4 and UDP are the most.
     let long = Message::from_octets(&vec![1; 65_508]);
     assert_eq!(udp.send(&long, Address::NONE).unwrap(), Sent::Refused);
@@ -103,7 +103,7 @@ fn what_is_too_long_is_refused_and_the_next_one_goes() {
 fn a_port_that_is_taken_is_an_error_that_says_so() {
     let holder = peer();
     let taken = holder.local_addr().unwrap();
-    let error = Udp::open(taken, Far::Any).unwrap_err().to_string();
+    let error = Udp::open(taken, RemoteEnd::Any).unwrap_err().to_string();
     assert!(error.contains("Another socket has this port"), "{error}");
 }
 
@@ -112,7 +112,7 @@ fn a_port_that_is_taken_is_an_error_that_says_so() {
 #[test]
 #[cfg(target_os = "linux")]
 fn the_kernel_tells_how_long_a_unit_had_been_there() {
-    let (mut udp, one, clock) = (open(Far::First), peer(), RealClock::start());
+    let (mut udp, one, clock) = (open(RemoteEnd::First), peer(), RealClock::start());
     udp.tell_waits();
     let mut said = Vec::new();
     for _ in 0..1000 {

@@ -51,7 +51,7 @@ mod queues;
 mod thread;
 mod watch;
 
-pub use kumiki_io::{Far, Frames, Nowhere, RealDevice, Tun, Udp};
+pub use kumiki_io::{Frames, NullDevice, RealDevice, RemoteEnd, Tun, Udp};
 
 pub use config::{HostConfig, Resolver};
 pub use driver::HostDriver;

@@ -3,7 +3,7 @@
 use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::time::Duration;
 
-use kumiki_net::host::{Far, Frames, HostConfig, HostDriver, RealDevice, Udp};
+use kumiki_net::host::{Frames, HostConfig, HostDriver, RealDevice, RemoteEnd, Udp};
 use kumiki_net::{TcpListener, TcpStream};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -30,8 +30,8 @@ fn drivers(over: &Carrier) -> [HostDriver; 2] {
         }
         Carrier::Udp => {
             let open = |far| Udp::open(([127, 0, 0, 1], 0).into(), far).unwrap();
-            let first = open(Far::First);
-            let second = open(Far::Given(first.local()));
+            let first = open(RemoteEnd::First);
+            let second = open(RemoteEnd::Given(first.local()));
             [first, second].map(|it| Box::new(it) as _)
         }
     };

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use kumiki_graph::Address;
 use kumiki_io::{Arrival, Descriptors, Sent};
-use kumiki_net::host::{Flow, HostConfig, HostDriver, HostStack, Nowhere, PacketStack, RealDevice, Refusal};
+use kumiki_net::host::{Flow, HostConfig, HostDriver, HostStack, NullDevice, PacketStack, RealDevice, Refusal};
 use kumiki_net::{Stack, TcpListener, TcpSocket, TcpStream, UdpSocket};
 use kumiki_octets::Message;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -483,7 +483,7 @@ fn what_a_host_of_several_queues_cannot_be_is_said() {
         let error = PacketStack::new(&config, 1).unwrap_err();
         assert_eq!((error.kind(), error.to_string().as_str()), (ErrorKind::InvalidInput, said));
     }
-    let devices = |n| (0..n).map(|_| Box::new(Nowhere) as Box<dyn RealDevice>).collect::<Vec<_>>();
+    let devices = |n| (0..n).map(|_| Box::new(NullDevice) as Box<dyn RealDevice>).collect::<Vec<_>>();
     let error = HostDriver::new_on(devices(3), &host(1).queues(2)).unwrap_err();
     assert_eq!(error.to_string(), "3 devices for a host with 1 lines and 2 queues; expected 2 for each line");
     let error = HostDriver::new_on(devices(2), &host(1).queues(2)).unwrap_err();
@@ -526,7 +526,7 @@ fn where_one_queue_fails_the_host_is_gone() {
     kumiki_watchdog::minute();
     let (ours, theirs) = std::os::unix::net::UnixDatagram::pair().unwrap();
     ours.set_nonblocking(true).unwrap();
-    let devices: Vec<Box<dyn RealDevice>> = vec![Box::new(Nowhere), Box::new(Nowhere), Box::new(Fails(ours))];
+    let devices: Vec<Box<dyn RealDevice>> = vec![Box::new(NullDevice), Box::new(NullDevice), Box::new(Fails(ours))];
     let several = HostStack::start_on(devices, &host(1).queues(QUEUES)).unwrap();
     let entered = several.stack().enter();
     let listener = kumiki_net::blocking::TcpListener::bind("10.0.0.1:7").unwrap();

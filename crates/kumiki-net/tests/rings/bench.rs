@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::channel;
 use std::thread;
 
-use kumiki_net::host::{HostConfig, HostDriver, Nowhere};
+use kumiki_net::host::{HostConfig, HostDriver, NullDevice};
 use kumiki_net::rings::{Limits, RemoteStack, StackServer};
 use kumiki_watchdog::process::Folder;
 use tokio::runtime::Builder;
@@ -38,7 +38,7 @@ impl Server {
                     _ => Err(io::Error::new(io::ErrorKind::NotFound, format!("nobody is called {name}"))),
                 };
                 let config = HostConfig::new([address]).resolver(std::sync::Arc::new(names));
-                let driver = HostDriver::new(Box::new(Nowhere), &config).unwrap();
+                let driver = HostDriver::new(Box::new(NullDevice), &config).unwrap();
                 let server = StackServer::new(driver.stack(), limits);
                 let listener = tokio::net::UnixListener::bind(path).unwrap();
                 ready.send(driver.stack().clone()).unwrap();

@@ -12,7 +12,7 @@ use kumiki_lab::reproduce::{
 use kumiki_lab::rows::{Output, OutputError, TABLES, to_jsonl};
 use kumiki_lab::scenario::{Choice, Document};
 use kumiki_lab::table::{Layout, Lines};
-use kumiki_live::{Bell, Wish};
+use kumiki_live::{Bell, ShutdownRequest};
 use kumiki_octets::text::counted;
 
 use super::{Stop, flows, print, print_words, shown, unopened};
@@ -42,7 +42,8 @@ pub(super) fn experiments<R: Runner + Send + 'static>(work: Work<'_>, runner: &A
     if args.dry_run {
         return foresee(documents, &choice, captures, &plan, args);
     }
-    let wish = Wish::listen(&Bell::default()).map_err(|why| Stop::Failed(format!("cannot listen to Ctrl-C: {why}")))?;
+    let wish = ShutdownRequest::listen(&Bell::default())
+        .map_err(|why| Stop::Failed(format!("cannot listen to Ctrl-C: {why}")))?;
     let output = open(&args.out, args.force || args.resume)?;
     let shard = args.shard.unwrap_or_default();
     let header = Header::new(documents, &choice, captures, shard);
@@ -64,7 +65,7 @@ fn go_on<R: Runner + Send + 'static>(
     (plan, runner): (&Plan, &Arc<R>),
     (mut journal, shard): (Journal, Shard),
     (output, provenance): (&Output, &Provenance),
-    wish: &Wish,
+    wish: &ShutdownRequest,
 ) -> Result<(), Stop> {
     let Work { what, args, .. } = *work;
     journal.replace(output, &BTreeSet::new())?;

@@ -323,14 +323,14 @@ impl Protocol for Answer {
 
 #[test]
 fn a_graph_is_told_who_sent_each_datagram_and_says_where_each_goes() {
-    use crate::udp::{Far, Udp};
+    use crate::udp::{RemoteEnd, Udp};
     let mut graph = Graph::new(1, 1);
     let task = graph.add_task("cpu");
     graph.add_device("dev", Service::FRAME).unwrap();
     let node = graph.add_node("answer", task, Box::new(Answer::default())).unwrap();
     graph.connect("answer", "dev").unwrap();
     let any = "127.0.0.1:0";
-    let udp = Udp::open(any.parse().unwrap(), Far::Any).unwrap();
+    let udp = Udp::open(any.parse().unwrap(), RemoteEnd::Any).unwrap();
     let at = udp.local();
     let mut executor = Executor::new(RealClock::start(), Pace::default());
     let id = executor.add_graph("host", graph);
