@@ -8,7 +8,7 @@ use kumiki_osi_service::presentation::{
 };
 use kumiki_osi_service::{Association, Oid, Selector};
 use kumiki_wire::Malformed;
-use kumiki_wire::osi::presentation::{Pdv, Standing, UserData};
+use kumiki_wire::osi::presentation::{IdentifiedContext, Pdv, UserData};
 
 use super::DEFAULT_CONTEXT;
 use super::states::State;
@@ -24,7 +24,7 @@ pub struct Connection {
     /// What became of them, or, until the user has answered, would become.
     pub(super) results: Vec<ContextResult>,
     /// DCS, the defined context set: those that stand.
-    pub(super) standing: Vec<Standing>,
+    pub(super) standing: Vec<IdentifiedContext>,
     /// The context of user data that names none.
     pub(super) own: ContextId,
     /// The same for the primitives of session; see the module.
@@ -97,7 +97,7 @@ impl Connection {
             let Some(transfer_syntax) = syntax.filter(|syntax| context.transfer_syntaxes.contains(syntax)) else {
                 return false;
             };
-            self.standing.push(Standing { id: context.id, transfer_syntax });
+            self.standing.push(IdentifiedContext { id: context.id, transfer_syntax });
         }
         true
     }
@@ -196,7 +196,7 @@ impl Connection {
     }
 
     /// The list that goes with ARU: what the contexts of its user data are written in.
-    pub(super) fn identified(&self, context: ContextId) -> Vec<Standing> {
+    pub(super) fn identified(&self, context: ContextId) -> Vec<IdentifiedContext> {
         let named = self.standing.iter().filter(|it| it.id == context);
         named.copied().collect()
     }

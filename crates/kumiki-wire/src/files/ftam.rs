@@ -78,7 +78,7 @@ impl<'a> FpduField<'a> {
 
 /// An FPDU, and what an analyser shows of it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Looked<'a> {
+pub struct AnalysedFpdu<'a> {
     /// The FPDU.
     pub fpdu: Fpdu,
     /// Its octets.
@@ -91,14 +91,14 @@ pub struct Looked<'a> {
 ///
 /// # Errors
 /// As [`parse`], but something may stand behind it.
-pub fn look(octets: &[u8]) -> Result<Looked<'_>, Malformed> {
+pub fn look(octets: &[u8]) -> Result<AnalysedFpdu<'_>, Malformed> {
     let mut fpdus = Fpdus::new(octets)?;
     let fpdu = fpdus.next().unwrap_or_else(|| Err(BerError::Short { need: 2, have: 0 }.of(FPDU, "tag")))?;
     let mut fields = Vec::new();
     let element = Reader::new(fpdu.kind().name(), octets).any("fields", "an FPDU")?;
     fpdus::walk(&fpdu, &element, &mut fields)?;
     let octets = element.octets();
-    Ok(Looked { fpdu, octets, fields })
+    Ok(AnalysedFpdu { fpdu, octets, fields })
 }
 
 /// FPDUs that stand one behind the other. Ends after an error.

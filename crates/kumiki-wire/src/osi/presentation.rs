@@ -38,7 +38,7 @@ mod user_data;
 
 pub use abort::{Abort, Alter, AlterAck, Resync, Typed};
 pub use connect::{Accept, Connect, Refuse};
-pub use contexts::{MOST_CONTEXTS, MOST_TRANSFER_SYNTAXES, Standing};
+pub use contexts::{IdentifiedContext, MOST_CONTEXTS, MOST_TRANSFER_SYNTAXES};
 pub use user_data::{Form, MOST_VALUES, Pdv, UserData};
 
 /// Presentation functional units (X.226, Presentation-requirements), a set: bit 0 of the string is bit 0 here.

@@ -11,8 +11,8 @@ use kumiki_osi_service::ftam::contents::{
 use kumiki_osi_service::ftam::{Any, AttributeNames, oids};
 
 use super::form::{
-    Content, Explicit, Fields, Many, Own, Say, Spot, Whole, a, attribute, c, choice, debugged, displayed, enumerated,
-    explicit, many, sequence, tagged,
+    Content, Describe, Explicit, FieldTag, Fields, OwnTag, SequenceOf, TaggedType, a, attribute, c, choice, debugged,
+    displayed, enumerated, explicit, many, sequence, tagged,
 };
 use crate::Malformed;
 use crate::osi::ber::{BerError, Element, Tag, Writer};
@@ -24,8 +24,8 @@ const MOST_COMPONENTS: usize = 128;
 const MOST_CHILDREN: usize = 10_000;
 
 /// `SEQUENCE OF GraphicString`.
-const fn components(tag: Tag) -> Many<Own> {
-    Many(tag, Own, MOST_COMPONENTS)
+const fn components(tag: Tag) -> SequenceOf<OwnTag> {
+    SequenceOf(tag, OwnTag, MOST_COMPONENTS)
 }
 
 displayed!(
@@ -40,7 +40,7 @@ displayed!(
 );
 debugged!((Oid, Any), AccessControlChange, ChangeAttributes, CreateAttributes, ExtensionNames, ExtensionSet);
 
-impl Say for PrivateUse {
+impl Describe for PrivateUse {
     fn say(&self) -> String {
         match self {
             Self::NoValueAvailable => "no value available".to_owned(),
@@ -51,11 +51,11 @@ impl Say for PrivateUse {
 }
 
 /// One object of a list: its name, how large it is, and when it was last modified.
-impl Say for ReadAttributes {
+impl Describe for ReadAttributes {
     fn say(&self) -> String {
         let mut said: Vec<String> = Vec::new();
-        said.extend(self.pathname.as_ref().map(Say::say));
-        said.extend(self.object_type.as_ref().map(Say::say));
+        said.extend(self.pathname.as_ref().map(Describe::say));
+        said.extend(self.object_type.as_ref().map(Describe::say));
         said.extend(self.size.as_ref().map(|size| format!("size {}", size.say())));
         said.extend(self.modified.as_ref().map(|date| format!("modified {}", date.say())));
         said.join(", ")
@@ -70,7 +70,7 @@ choice!(Pathname, Tag::context(0), "[0] incomplete or [APPLICATION 23] complete"
 enumerated!(ObjectType, "0 to 2" { File = 0, FileDirectory = 1, Reference = 2, });
 enumerated!(Availability, "0 or 1" { Immediate = 0, Deferred = 1, });
 
-impl Whole for PrivateUse {
+impl TaggedType for PrivateUse {
     const TAG: Tag = Tag::context(2);
 
     fn has(tag: Tag) -> bool {
@@ -95,16 +95,16 @@ impl Whole for PrivateUse {
 }
 
 sequence!(AccessControlChange {
-    ? insert_values "insert-values": many(0, Own);
-    ? delete_values "delete-values": many(1, Own);
+    ? insert_values "insert-values": many(0, OwnTag);
+    ? delete_values "delete-values": many(1, OwnTag);
 });
 
 /// One extension attribute: which, and its value.
 impl Content for (Oid, Any) {
     fn emit(&self, w: &mut Writer, tag: Tag) {
         w.constructed(tag, |w| {
-            Whole::emit(&self.0, w);
-            Whole::emit(&self.1, w);
+            TaggedType::emit(&self.0, w);
+            TaggedType::emit(&self.1, w);
         });
     }
 
@@ -112,7 +112,7 @@ impl Content for (Oid, Any) {
         let mut inside = element.elements()?;
         let oid = inside.take(Tag::OBJECT_IDENTIFIER, "extension-attribute-identifier")?;
         let value = inside.any("extension-attribute", "a value")?;
-        Ok((oid.oid()?, Whole::parse(&value)?))
+        Ok((oid.oid()?, TaggedType::parse(&value)?))
     }
 }
 
@@ -123,7 +123,8 @@ tagged! {
 }
 
 /// `[1] SEQUENCE OF`, explicit.
-const LISTED: Explicit<Many<Own>> = Explicit(Tag::context(1), Many(Tag::SEQUENCE, Own, super::form::MOST_ITEMS));
+const LISTED: Explicit<SequenceOf<OwnTag>> =
+    Explicit(Tag::context(1), SequenceOf(Tag::SEQUENCE, OwnTag, super::form::MOST_ITEMS));
 
 sequence!(ExtensionSet {
     ! identifier "identifier": c(0);
@@ -136,22 +137,22 @@ sequence!(ExtensionNames {
 });
 
 sequence!(CreateAttributes {
-    ! pathname "pathname": Own;
+    ! pathname "pathname": OwnTag;
     ~ object_type "object-type": c(18) => ObjectType::File;
     ! permitted_actions "permitted-actions": c(1);
     ! contents_type "contents-type": explicit(2);
     ? storage_account "storage-account": attribute(3, a(4));
     ? availability "object-availability": attribute(12, c(1));
     ? future_size "future-object-size": attribute(14, c(1));
-    ? access_control "access-control": attribute(15, many(1, Own));
-    ? path_access_control "path-access-control": attribute(21, many(1, Own));
+    ? access_control "access-control": attribute(15, many(1, OwnTag));
+    ? path_access_control "path-access-control": attribute(21, many(1, OwnTag));
     ? legal_qualification "legal-qualification": attribute(16, c(1));
     ? private_use "private-use": explicit(17);
-    ? extensions "attribute-extensions": many(22, Own);
+    ? extensions "attribute-extensions": many(22, OwnTag);
 });
 
 sequence!(ChangeAttributes {
-    ? pathname "pathname": Own;
+    ? pathname "pathname": OwnTag;
     ? storage_account "storage-account": attribute(3, a(4));
     ? availability "object-availability": attribute(12, c(1));
     ? future_size "future-object-size": attribute(14, c(1));
@@ -159,16 +160,16 @@ sequence!(ChangeAttributes {
     ? path_access_control "path-access-control": attribute(21, c(1));
     ? legal_qualification "legal-qualification": attribute(16, c(1));
     ? private_use "private-use": explicit(17);
-    ? extensions "attribute-extensions": many(22, Own);
+    ? extensions "attribute-extensions": many(22, OwnTag);
 });
 
 sequence!(ReadAttributes {
-    ? pathname "pathname": Own;
+    ? pathname "pathname": OwnTag;
     ? object_type "object-type": c(18);
     ? permitted_actions "permitted-actions": c(1);
     ? contents_type "contents-type": explicit(2);
     ? linked_object "linked-object": explicit(19);
-    ? child_objects "child-objects": Explicit(Tag::context(23), Many(Tag::SET, Own, MOST_CHILDREN));
+    ? child_objects "child-objects": Explicit(Tag::context(23), SequenceOf(Tag::SET, OwnTag, MOST_CHILDREN));
     ? primary_pathname "primary-pathname": explicit(20);
     ? storage_account "storage-account": attribute(3, a(4));
     ? created "date-and-time-of-creation": attribute(4, c(1));
@@ -182,11 +183,11 @@ sequence!(ReadAttributes {
     ? availability "object-availability": attribute(12, c(1));
     ? size "object-size": attribute(13, c(1));
     ? future_size "future-object-size": attribute(14, c(1));
-    ? access_control "access-control": attribute(15, many(1, Own));
-    ? path_access_control "path-access-control": attribute(21, many(1, Own));
+    ? access_control "access-control": attribute(15, many(1, OwnTag));
+    ? path_access_control "path-access-control": attribute(21, many(1, OwnTag));
     ? legal_qualification "legal-qualification": attribute(16, c(1));
     ? private_use "private-use": explicit(17);
-    ? extensions "attribute-extensions": many(22, Own);
+    ? extensions "attribute-extensions": many(22, OwnTag);
 });
 
 tagged! {
@@ -200,7 +201,7 @@ choice!(ContentsTypeName, Tag::application(14), "[APPLICATION 14] document type 
     AbstractSyntax: a(0);
 });
 
-impl Whole for ContentsType {
+impl TaggedType for ContentsType {
     const TAG: Tag = Tag::context(0);
 
     fn has(tag: Tag) -> bool {
@@ -265,9 +266,9 @@ tagged! {
 
 fn emit_parameter(parameter: &DocumentParameter, w: &mut Writer) {
     match parameter {
-        DocumentParameter::Strings(strings) => Whole::emit(strings, w),
-        DocumentParameter::Attributes(names) => Whole::emit(names, w),
-        DocumentParameter::Other(any) => Whole::emit(any, w),
+        DocumentParameter::Strings(strings) => TaggedType::emit(strings, w),
+        DocumentParameter::Attributes(names) => TaggedType::emit(names, w),
+        DocumentParameter::Other(any) => TaggedType::emit(any, w),
     }
 }
 
@@ -278,11 +279,11 @@ fn parameter_of(name: &Oid, any: Any) -> DocumentParameter {
         let element = reader.next("parameter").ok().flatten();
         element.and_then(|element| match *name {
             oids::FTAM_1 | oids::FTAM_2 | oids::FTAM_3 | oids::FTAM_4 if element.tag() == StringParameter::TAG => {
-                let strings: Result<StringParameter, _> = Whole::parse(&element);
+                let strings: Result<StringParameter, _> = TaggedType::parse(&element);
                 strings.ok().map(DocumentParameter::Strings)
             }
-            oids::NBS_9 | oids::NBS_9_OLD if element.tag() == <AttributeNames as Whole>::TAG => {
-                let names: Result<AttributeNames, _> = Whole::parse(&element);
+            oids::NBS_9 | oids::NBS_9_OLD if element.tag() == <AttributeNames as TaggedType>::TAG => {
+                let names: Result<AttributeNames, _> = TaggedType::parse(&element);
                 names.ok().map(DocumentParameter::Attributes)
             }
             _ => None,

@@ -16,8 +16,8 @@ use kumiki_osi_service::ftam::{
 };
 
 use super::form::{
-    Content, Fields, Implicit, Own, Say, Spot, Whole, a, c, debugged, displayed, enumerated, explicit, many, sequence,
-    tagged,
+    Content, Describe, FieldTag, Fields, Implicit, OwnTag, TaggedType, a, c, debugged, displayed, enumerated, explicit,
+    many, sequence, tagged,
 };
 use crate::Malformed;
 use crate::osi::ber::{self, BerError, Bits, Class, Element, Tag, Writer};
@@ -56,13 +56,13 @@ displayed!(
 debugged!(Any, AccessControlElement, Charge);
 
 /// By name, where it has one.
-impl Say for Oid {
+impl Describe for Oid {
     fn say(&self) -> String {
         oids::name(self).map_or_else(|| self.to_string(), str::to_owned)
     }
 }
 
-impl Say for External {
+impl Describe for External {
     fn say(&self) -> String {
         let (what, len) = match &self.encoding {
             ExternalEncoding::SingleAsn1(any) => ("an element", any.0.len()),
@@ -73,14 +73,14 @@ impl Say for External {
     }
 }
 
-impl Say for AccessPasswords {
+impl Describe for AccessPasswords {
     fn say(&self) -> String {
         "(not shown)".to_owned()
     }
 }
 
 /// What is locked, or may be.
-impl<T: Say> Say for PerAction<T> {
+impl<T: Describe> Describe for PerAction<T> {
     fn say(&self) -> String {
         let each = self.each().map(|(action, value)| (action, value.say()));
         let each = each.iter().filter(|(_, value)| value != "not required");
@@ -198,7 +198,7 @@ bit_strings!(
 );
 
 /// Any one element, whatever its tag.
-impl Whole for Any {
+impl TaggedType for Any {
     const TAG: Tag = Tag::OCTET_STRING;
 
     fn has(_: Tag) -> bool {
@@ -252,12 +252,12 @@ impl Content for External {
 /// Shared-ASE-Information.
 pub(super) const SHARED: Implicit = a(20);
 
-impl Whole for Password {
+impl TaggedType for Password {
     const TAG: Tag = Tag::application(17);
 
     fn emit(&self, w: &mut Writer) {
         w.constructed(Self::TAG, |w| match self {
-            Self::Text(text) => Whole::emit(text, w),
+            Self::Text(text) => TaggedType::emit(text, w),
             Self::Octets(octets) => w.octet_string(Tag::OCTET_STRING, octets),
         });
     }
@@ -280,7 +280,7 @@ impl Content for AccessPasswords {
                 explicit(n).emit(password, w);
             }
             if let Some(pass) = &self.pass {
-                many(8, Own).emit(pass, w);
+                many(8, OwnTag).emit(pass, w);
             }
             if let Some(link) = &self.link {
                 explicit(9).emit(link, w);
@@ -305,7 +305,7 @@ impl Content for AccessPasswords {
                 change_attribute: password(6, "change-attribute-password")?,
                 delete: password(7, "delete-password")?,
             },
-            pass: fields.optional(&many(8, Own), "pass-passwords")?,
+            pass: fields.optional(&many(8, OwnTag), "pass-passwords")?,
             link: fields.optional(&explicit(9), "link-password")?,
         })
     }
@@ -385,7 +385,7 @@ impl Content for AccessContext {
     }
 }
 
-impl Whole for FaduIdentity {
+impl TaggedType for FaduIdentity {
     const TAG: Tag = Tag::application(15);
 
     fn emit(&self, w: &mut Writer) {
@@ -398,7 +398,7 @@ impl Whole for FaduIdentity {
             Self::Begin => c(2).emit(&0_i64, w),
             Self::End => c(2).emit(&1_i64, w),
             Self::SingleName(name) => c(3).emit(name, w),
-            Self::NameList(names) => many(4, Own).emit(names, w),
+            Self::NameList(names) => many(4, OwnTag).emit(names, w),
             Self::Number(number) => c(5).emit(number, w),
         });
     }
@@ -425,7 +425,7 @@ impl Whole for FaduIdentity {
                 found => return Err(none_of(found, "0 begin or 1 end")),
             },
             (true, 3) => Self::SingleName(Content::parse(&inside)?),
-            (true, 4) => Self::NameList(many(4, Own).parse(&inside)?),
+            (true, 4) => Self::NameList(many(4, OwnTag).parse(&inside)?),
             (true, 5) => Self::Number(inside.integer()?),
             _ => return Err(inside.is_no("[0] to [5]")),
         })

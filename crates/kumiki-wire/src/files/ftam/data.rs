@@ -16,7 +16,7 @@ use kumiki_osi_service::ftam::contents::StringClass;
 use kumiki_osi_service::ftam::data::{DataElement, NodeDescriptor, NodeName, StructuringElement};
 use kumiki_osi_service::ftam::oids;
 
-use super::form::{Content, Own, Whole, c, choice, debugged, sequence};
+use super::form::{Content, OwnTag, TaggedType, c, choice, debugged, sequence};
 use crate::Malformed;
 use crate::osi::ber::{self, BerError, Tag, Writer, chain};
 
@@ -71,12 +71,12 @@ pub fn emit(element: DataElement) -> Message {
         }
         DataElement::Structuring(structure) => {
             let mut w = Writer::new();
-            Whole::emit(&Structure::from(structure), &mut w);
+            TaggedType::emit(&Structure::from(structure), &mut w);
             Message::owning(w.finish())
         }
         DataElement::Entry(attributes) => {
             let mut w = Writer::new();
-            w.constructed(ENTRY, |w| Whole::emit(&attributes, w));
+            w.constructed(ENTRY, |w| TaggedType::emit(&attributes, w));
             Message::owning(w.finish())
         }
     }
@@ -157,7 +157,7 @@ impl Reader {
                 let octets = self.chain.small(ENTRY, FIELD, MOST_SMALL)?;
                 let mut reader = ber::Reader::new("NBS-9 entry", &octets);
                 let element = reader.take(ENTRY, FIELD)?.explicit(ReadAttributes::TAG)?;
-                DataElement::Entry(Box::new(Whole::parse(&element)?))
+                DataElement::Entry(Box::new(TaggedType::parse(&element)?))
             }
         }))
     }
@@ -178,7 +178,7 @@ pub fn look_at_entry(octets: &[u8]) -> Result<Vec<super::FpduField<'_>>, Malform
 }
 
 sequence!(NodeDescriptor {
-    ? name "name": Own;
+    ? name "name": OwnTag;
     ~ arc_length "arc-length": c(1) => 1;
     ~ data_exists "data-exists": c(2) => true;
 });

@@ -1,6 +1,6 @@
 //! How ASN.1 puts values into elements: the pieces of which the tables of this codec are made.
 //!
-//! A type knows its content ([`Content`]); a [`Spot`] knows under which tags a field of that type stands. Each structure is written down
+//! A type knows its content ([`Content`]); a [`FieldTag`] knows under which tags a field of that type stands. Each structure is written down
 //! once, as a table of fields and spots: for both directions, and for analysers that want to know where each field lies.
 
 use kumiki_osi_service::ftam::attributes::Attribute;
@@ -10,7 +10,7 @@ use crate::Malformed;
 use crate::osi::ber::{BerError, Element, Tag, Writer};
 
 /// A type that can be said in a few words.
-pub(super) trait Say {
+pub(super) trait Describe {
     /// In a few words, for people.
     fn say(&self) -> String;
 }
@@ -18,7 +18,7 @@ pub(super) trait Say {
 /// Types that say themselves as they are displayed.
 macro_rules! displayed {
     ($($type:ty),* $(,)?) => {
-        $(impl $crate::files::ftam::form::Say for $type {
+        $(impl $crate::files::ftam::form::Describe for $type {
             fn say(&self) -> String {
                 self.to_string()
             }
@@ -29,7 +29,7 @@ macro_rules! displayed {
 /// Types that are rarely met, and not worth words of their own.
 macro_rules! debugged {
     ($($type:ty),* $(,)?) => {
-        $(impl $crate::files::ftam::form::Say for $type {
+        $(impl $crate::files::ftam::form::Describe for $type {
             fn say(&self) -> String {
                 format!("{self:?}")
             }
@@ -37,26 +37,26 @@ macro_rules! debugged {
     };
 }
 
-impl<T: Say> Say for Box<T> {
+impl<T: Describe> Describe for Box<T> {
     fn say(&self) -> String {
         T::say(self)
     }
 }
 
-impl<T: Say> Say for Option<T> {
+impl<T: Describe> Describe for Option<T> {
     fn say(&self) -> String {
-        self.as_ref().map_or_else(|| "any".to_owned(), Say::say)
+        self.as_ref().map_or_else(|| "any".to_owned(), Describe::say)
     }
 }
 
-impl<T: Say> Say for Vec<T> {
+impl<T: Describe> Describe for Vec<T> {
     fn say(&self) -> String {
-        let all: Vec<String> = self.iter().map(Say::say).collect();
+        let all: Vec<String> = self.iter().map(Describe::say).collect();
         all.join(", ")
     }
 }
 
-impl<T: Say> Say for Attribute<T> {
+impl<T: Describe> Describe for Attribute<T> {
     fn say(&self) -> String {
         match self {
             Self::NoValueAvailable => "no value available".to_owned(),
@@ -66,7 +66,7 @@ impl<T: Say> Say for Attribute<T> {
 }
 
 /// A type whose content is known, whatever its tag.
-pub(super) trait Content: Sized + Say {
+pub(super) trait Content: Sized + Describe {
     /// Writes it under `tag`.
     fn emit(&self, w: &mut Writer, tag: Tag);
     /// Reads it from an element, whose tag has been seen to be right.
@@ -80,7 +80,7 @@ pub(super) trait Content: Sized + Say {
 }
 
 /// A type with a tag, or tags, of its own: a CHOICE, or a type that ISO 8571-4 tags.
-pub(super) trait Whole: Sized + Say {
+pub(super) trait TaggedType: Sized + Describe {
     /// A tag that is right, for errors.
     const TAG: Tag;
     /// Whether an element with this tag is one.
@@ -113,7 +113,7 @@ impl<T: Content> Content for Box<T> {
     }
 }
 
-impl<T: Whole> Whole for Box<T> {
+impl<T: TaggedType> TaggedType for Box<T> {
     const TAG: Tag = T::TAG;
 
     fn has(tag: Tag) -> bool {
@@ -134,7 +134,7 @@ impl<T: Whole> Whole for Box<T> {
 }
 
 /// Where in a SEQUENCE a field of type `T` stands, and how.
-pub(super) trait Spot<T: Say> {
+pub(super) trait FieldTag<T: Describe> {
     /// A tag that is right, for errors.
     fn tag(&self) -> Tag;
     /// Whether an element with this tag is the field.
@@ -161,7 +161,7 @@ pub(super) trait Spot<T: Say> {
 /// `[tag] IMPLICIT T`.
 pub(super) struct Implicit(pub(super) Tag);
 
-impl<T: Content> Spot<T> for Implicit {
+impl<T: Content> FieldTag<T> for Implicit {
     fn tag(&self) -> Tag {
         self.0
     }
@@ -195,9 +195,9 @@ pub(super) const fn a(number: u32) -> Implicit {
 }
 
 /// `T`, under its own tag.
-pub(super) struct Own;
+pub(super) struct OwnTag;
 
-impl<T: Whole> Spot<T> for Own {
+impl<T: TaggedType> FieldTag<T> for OwnTag {
     fn tag(&self) -> Tag {
         T::TAG
     }
@@ -227,7 +227,7 @@ impl<T: Whole> Spot<T> for Own {
 /// `[tag] EXPLICIT`, around what stands at another spot.
 pub(super) struct Explicit<S>(pub(super) Tag, pub(super) S);
 
-impl<T: Say, S: Spot<T>> Spot<T> for Explicit<S> {
+impl<T: Describe, S: FieldTag<T>> FieldTag<T> for Explicit<S> {
     fn tag(&self) -> Tag {
         self.0
     }
@@ -251,9 +251,9 @@ impl<T: Say, S: Spot<T>> Spot<T> for Explicit<S> {
 }
 
 impl<S> Explicit<S> {
-    fn inside<'a, T: Say>(&self, element: &Element<'a>) -> Result<Element<'a>, Malformed>
+    fn inside<'a, T: Describe>(&self, element: &Element<'a>) -> Result<Element<'a>, Malformed>
     where
-        S: Spot<T>,
+        S: FieldTag<T>,
     {
         let inside = element.only()?;
         if self.1.has(inside.tag()) {
@@ -265,14 +265,14 @@ impl<S> Explicit<S> {
 }
 
 /// `[number] EXPLICIT`, around a type with a tag of its own.
-pub(super) const fn explicit(number: u32) -> Explicit<Own> {
-    Explicit(Tag::context(number), Own)
+pub(super) const fn explicit(number: u32) -> Explicit<OwnTag> {
+    Explicit(Tag::context(number), OwnTag)
 }
 
 /// `CHOICE { no-value-available [0] IMPLICIT NULL, actual-values ... }`.
 pub(super) struct NoValueOr<S>(pub(super) S);
 
-impl<T: Say, S: Spot<T>> Spot<Attribute<T>> for NoValueOr<S> {
+impl<T: Describe, S: FieldTag<T>> FieldTag<Attribute<T>> for NoValueOr<S> {
     fn tag(&self) -> Tag {
         self.0.tag()
     }
@@ -319,17 +319,17 @@ pub(super) const fn attribute<S>(number: u32, actual: S) -> Explicit<NoValueOr<S
 }
 
 /// `[tag] IMPLICIT SEQUENCE OF` (or SET OF) what stands at another spot, at most so many.
-pub(super) struct Many<S>(pub(super) Tag, pub(super) S, pub(super) usize);
+pub(super) struct SequenceOf<S>(pub(super) Tag, pub(super) S, pub(super) usize);
 
 /// The most items of a list, where nothing else is said.
 pub(super) const MOST_ITEMS: usize = 1000;
 
-/// As [`Many`], `[number] IMPLICIT`.
-pub(super) const fn many<S>(number: u32, each: S) -> Many<S> {
-    Many(Tag::context(number), each, MOST_ITEMS)
+/// As [`SequenceOf`], `[number] IMPLICIT`.
+pub(super) const fn many<S>(number: u32, each: S) -> SequenceOf<S> {
+    SequenceOf(Tag::context(number), each, MOST_ITEMS)
 }
 
-impl<T: Say, S: Spot<T>> Spot<Vec<T>> for Many<S> {
+impl<T: Describe, S: FieldTag<T>> FieldTag<Vec<T>> for SequenceOf<S> {
     fn tag(&self) -> Tag {
         self.0
     }
@@ -393,7 +393,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The element at `spot`, if it is there.
-    fn find<T: Say>(&self, spot: &impl Spot<T>, name: &'static str) -> Result<Option<Element<'a>>, Malformed> {
+    fn find<T: Describe>(&self, spot: &impl FieldTag<T>, name: &'static str) -> Result<Option<Element<'a>>, Malformed> {
         let mut found = self.elements.iter().filter(|one| spot.has(one.tag()));
         let Some(element) = found.next() else {
             return Ok(None);
@@ -407,15 +407,19 @@ impl<'a> Fields<'a> {
     }
 
     /// The one at `spot`, if it is there.
-    pub(super) fn optional<T: Say>(&self, spot: &impl Spot<T>, name: &'static str) -> Result<Option<T>, Malformed> {
+    pub(super) fn optional<T: Describe>(
+        &self,
+        spot: &impl FieldTag<T>,
+        name: &'static str,
+    ) -> Result<Option<T>, Malformed> {
         let element = self.find(spot, name)?;
         element.map(|element| spot.parse(&element)).transpose()
     }
 
     /// Says what the one at `spot` is, if it is there. `_get` gives its type.
-    pub(super) fn walk<T: Say, U>(
+    pub(super) fn walk<T: Describe, U>(
         &self,
-        spot: &impl Spot<T>,
+        spot: &impl FieldTag<T>,
         name: &'static str,
         seen: &mut Vec<FpduField<'a>>,
         _get: impl Fn(&U) -> &T,
@@ -427,9 +431,9 @@ impl<'a> Fields<'a> {
     }
 
     /// As [`Fields::walk`], of one that is optional.
-    pub(super) fn walk_optional<T: Say, U>(
+    pub(super) fn walk_optional<T: Describe, U>(
         &self,
-        spot: &impl Spot<T>,
+        spot: &impl FieldTag<T>,
         name: &'static str,
         seen: &mut Vec<FpduField<'a>>,
         _get: impl Fn(&U) -> &Option<T>,
@@ -441,7 +445,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The one at `spot`.
-    pub(super) fn required<T: Say>(&self, spot: &impl Spot<T>, name: &'static str) -> Result<T, Malformed> {
+    pub(super) fn required<T: Describe>(&self, spot: &impl FieldTag<T>, name: &'static str) -> Result<T, Malformed> {
         self.optional(spot, name)?.ok_or_else(|| {
             let expected = spot.tag();
             self.of.called(name).refuse(BerError::Missing { expected })
@@ -484,21 +488,21 @@ macro_rules! sequence {
 /// One field of [`sequence`].
 macro_rules! field {
     (emit !, $value:expr, $spot:expr, $w:ident) => {
-        $crate::files::ftam::form::Spot::emit(&$spot, &$value, $w)
+        $crate::files::ftam::form::FieldTag::emit(&$spot, &$value, $w)
     };
     (emit ?, $value:expr, $spot:expr, $w:ident) => {
         if let Some(value) = &$value {
-            $crate::files::ftam::form::Spot::emit(&$spot, value, $w);
+            $crate::files::ftam::form::FieldTag::emit(&$spot, value, $w);
         }
     };
     (emit *, $value:expr, $spot:expr, $w:ident) => {
         if !$value.is_empty() {
-            $crate::files::ftam::form::Spot::emit(&$spot, &$value, $w);
+            $crate::files::ftam::form::FieldTag::emit(&$spot, &$value, $w);
         }
     };
     (emit ~, $value:expr, $spot:expr, $w:ident, $default:expr) => {
         if $value != $default {
-            $crate::files::ftam::form::Spot::emit(&$spot, &$value, $w);
+            $crate::files::ftam::form::FieldTag::emit(&$spot, &$value, $w);
         }
     };
     (walk ?, $fields:ident, $spot:expr, $name:expr, $seen:ident, $get:expr) => {
@@ -543,7 +547,7 @@ macro_rules! enumerated {
 /// A CHOICE: its alternatives, each with where it stands.
 macro_rules! choice {
     ($type:ty, $tag:expr, $expected:literal { $($variant:ident: $spot:expr;)* }) => {
-        impl $crate::files::ftam::form::Whole for $type {
+        impl $crate::files::ftam::form::TaggedType for $type {
             const TAG: $crate::osi::ber::Tag = $tag;
 
             fn has(tag: $crate::osi::ber::Tag) -> bool {
@@ -552,14 +556,14 @@ macro_rules! choice {
 
             fn emit(&self, w: &mut $crate::osi::ber::Writer) {
                 match self {
-                    $(Self::$variant(value) => $crate::files::ftam::form::Spot::emit(&$spot, value, w),)*
+                    $(Self::$variant(value) => $crate::files::ftam::form::FieldTag::emit(&$spot, value, w),)*
                 }
             }
 
             fn parse(element: &$crate::osi::ber::Element<'_>) -> Result<Self, $crate::Malformed> {
                 let tag = element.tag();
                 $(if $crate::files::ftam::form::tag_of(&$spot, Self::$variant) == tag {
-                    return $crate::files::ftam::form::Spot::parse(&$spot, element).map(Self::$variant);
+                    return $crate::files::ftam::form::FieldTag::parse(&$spot, element).map(Self::$variant);
                 })*
                 Err(element.is_no($expected))
             }
@@ -568,14 +572,14 @@ macro_rules! choice {
 }
 
 /// The tag of a spot for what `_make` takes.
-pub(super) fn tag_of<T: Say, U>(spot: &impl Spot<T>, _make: impl Fn(T) -> U) -> Tag {
+pub(super) fn tag_of<T: Describe, U>(spot: &impl FieldTag<T>, _make: impl Fn(T) -> U) -> Tag {
     spot.tag()
 }
 
 /// A type with content and one tag of its own.
 macro_rules! tagged {
     ($($type:ty = $tag:expr;)*) => {
-        $(impl $crate::files::ftam::form::Whole for $type {
+        $(impl $crate::files::ftam::form::TaggedType for $type {
             const TAG: $crate::osi::ber::Tag = $tag;
 
             fn emit(&self, w: &mut $crate::osi::ber::Writer) {

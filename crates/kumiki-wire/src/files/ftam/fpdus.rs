@@ -21,8 +21,8 @@ use kumiki_osi_service::ftam::{
 use super::FpduField;
 use super::basic::SHARED;
 use super::form::{
-    Content, Explicit, Implicit, MOST_ITEMS, Many, Own, Spot, a, c, debugged, displayed, enumerated, explicit, many,
-    sequence,
+    Content, Explicit, FieldTag, Implicit, MOST_ITEMS, OwnTag, SequenceOf, a, c, debugged, displayed, enumerated,
+    explicit, many, sequence,
 };
 use super::scope::{ASSERTIONS, SCOPES};
 use crate::Malformed;
@@ -36,15 +36,15 @@ const ACTION: Implicit = a(5);
 /// State-Result.
 const STATE: Implicit = a(21);
 /// Diagnostic, a list of them.
-const DIAGNOSTIC: Many<Own> = Many(Tag::application(13), Own, MOST_ITEMS);
+const DIAGNOSTIC: SequenceOf<OwnTag> = SequenceOf(Tag::application(13), OwnTag, MOST_ITEMS);
 /// Charging, a list of charges.
-const CHARGING: Many<Own> = Many(Tag::application(9), Own, MOST_ITEMS);
+const CHARGING: SequenceOf<OwnTag> = SequenceOf(Tag::application(9), OwnTag, MOST_ITEMS);
 /// Path-Access-Passwords, a list of them.
-const PATH_PASSWORDS: Many<Own> = Many(Tag::application(27), Own, MOST_ITEMS);
+const PATH_PASSWORDS: SequenceOf<OwnTag> = SequenceOf(Tag::application(27), OwnTag, MOST_ITEMS);
 /// Select-Attributes, of which the pathname is the only one.
-const SELECT: Explicit<Own> = Explicit(Tag::application(19), Own);
+const SELECT: Explicit<OwnTag> = Explicit(Tag::application(19), OwnTag);
 /// Destination-File-Directory.
-const DESTINATION: Explicit<Own> = Explicit(Tag::application(24), Own);
+const DESTINATION: Explicit<OwnTag> = Explicit(Tag::application(24), OwnTag);
 
 displayed!(DegreeOfOverlap, Override, RecoveryMode, RequestType);
 
@@ -100,10 +100,10 @@ sequence!(InitializeRequest {
     ~ attribute_groups "attribute-groups": c(5) => AttributeGroups::NONE;
     ? shared_ase_information "shared-ase-information": SHARED;
     ! quality_of_service "ftam-quality-of-service": c(6);
-    * contents_type_list "contents-type-list": many(7, Own);
+    * contents_type_list "contents-type-list": many(7, OwnTag);
     ? initiator_identity "initiator-identity": a(22);
     ? account "account": a(4);
-    ? filestore_password "filestore-password": Own;
+    ? filestore_password "filestore-password": OwnTag;
     ~ checkpoint_window "checkpoint-window": c(8) => 1;
 });
 
@@ -118,7 +118,7 @@ sequence!(InitializeResponse {
     ~ attribute_groups "attribute-groups": c(5) => AttributeGroups::NONE;
     ? shared_ase_information "shared-ase-information": SHARED;
     ! quality_of_service "ftam-quality-of-service": c(6);
-    * contents_type_list "contents-type-list": many(7, Own);
+    * contents_type_list "contents-type-list": many(7, OwnTag);
     * diagnostic "diagnostic": DIAGNOSTIC;
     ~ checkpoint_window "checkpoint-window": c(8) => 1;
 });
@@ -176,8 +176,8 @@ enumerated!(Override, "0 to 3" {
 
 sequence!(CreateRequest {
     ~ override_ "override": c(0) => Override::CreateFailure;
-    ! initial_attributes "initial-attributes": Own;
-    ? create_password "create-password": Own;
+    ! initial_attributes "initial-attributes": OwnTag;
+    ? create_password "create-password": OwnTag;
     ! requested_access "requested-access": a(3);
     ? access_passwords "access-passwords": a(2);
     ? path_access_passwords "path-access-passwords": PATH_PASSWORDS;
@@ -189,7 +189,7 @@ sequence!(CreateRequest {
 sequence!(CreateResponse {
     ~ state_result "state-result": STATE => StateResult::Success;
     ~ action_result "action-result": ACTION => ActionResult::Success;
-    ! initial_attributes "initial-attributes": Own;
+    ! initial_attributes "initial-attributes": OwnTag;
     ? shared_ase_information "shared-ase-information": SHARED;
     * diagnostic "diagnostic": DIAGNOSTIC;
 });
@@ -207,29 +207,29 @@ sequence!(DeleteResponse {
 
 sequence!(ReadAttribRequest {
     ! attribute_names "attribute-names": c(0);
-    ? attribute_extension_names "attribute-extension-names": many(1, Own);
+    ? attribute_extension_names "attribute-extension-names": many(1, OwnTag);
 });
 
 sequence!(ReadAttribResponse {
     ~ action_result "action-result": ACTION => ActionResult::Success;
-    ? attributes "attributes": Own;
+    ? attributes "attributes": OwnTag;
     * diagnostic "diagnostic": DIAGNOSTIC;
 });
 
 sequence!(ChangeAttribRequest {
-    ! attributes "attributes": Own;
+    ! attributes "attributes": OwnTag;
 });
 
 sequence!(ChangeAttribResponse {
     ~ action_result "action-result": ACTION => ActionResult::Success;
-    ? attributes "attributes": Own;
+    ? attributes "attributes": OwnTag;
     * diagnostic "diagnostic": DIAGNOSTIC;
 });
 
 /// `CHOICE { unknown [0] IMPLICIT NULL, proposed [1] Contents-Type-Attribute }`.
 struct Proposed;
 
-impl Spot<Option<ContentsType>> for Proposed {
+impl FieldTag<Option<ContentsType>> for Proposed {
     fn tag(&self) -> Tag {
         Tag::context(1)
     }
@@ -320,18 +320,18 @@ sequence!(RecoverResponse {
 });
 
 sequence!(LocateRequest {
-    ! fadu_identity "file-access-data-unit-identity": Own;
+    ! fadu_identity "file-access-data-unit-identity": OwnTag;
     ? fadu_lock "fadu-lock": a(16);
 });
 
 sequence!(LocateResponse {
     ~ action_result "action-result": ACTION => ActionResult::Success;
-    ? fadu_identity "file-access-data-unit-identity": Own;
+    ? fadu_identity "file-access-data-unit-identity": OwnTag;
     * diagnostic "diagnostic": DIAGNOSTIC;
 });
 
 sequence!(EraseRequest {
-    ! fadu_identity "file-access-data-unit-identity": Own;
+    ! fadu_identity "file-access-data-unit-identity": OwnTag;
 });
 
 sequence!(EraseResponse {
@@ -342,7 +342,7 @@ sequence!(EraseResponse {
 enumerated!(RequestType, "0 or 1" { Read = 0, Write = 1, });
 
 sequence!(ReadRequest {
-    ! fadu_identity "file-access-data-unit-identity": Own;
+    ! fadu_identity "file-access-data-unit-identity": OwnTag;
     ! access_context "access-context": a(1);
     ? fadu_lock "fadu-lock": a(16);
     ? transfer_number "transfer-number": c(0);
@@ -350,7 +350,7 @@ sequence!(ReadRequest {
 
 sequence!(WriteRequest {
     ! fadu_operation "file-access-data-unit-operation": c(0);
-    ! fadu_identity "file-access-data-unit-identity": Own;
+    ! fadu_identity "file-access-data-unit-identity": OwnTag;
     ? fadu_lock "fadu-lock": a(16);
     ? transfer_number "transfer-number": c(1);
 });
@@ -417,12 +417,12 @@ sequence!(ListRequest {
     ? access_passwords "access-passwords": a(2);
     ? path_access_passwords "path-access-passwords": PATH_PASSWORDS;
     ! attribute_names "attribute-names": c(0);
-    ? attribute_extension_names "attribute-extension-names": many(1, Own);
+    ? attribute_extension_names "attribute-extension-names": many(1, OwnTag);
 });
 
 sequence!(ListResponse {
     ~ action_result "action-result": ACTION => ActionResult::Success;
-    ? objects "objects-attributes-list": Many(Tag::application(25), Own, MOST_OBJECTS);
+    ? objects "objects-attributes-list": SequenceOf(Tag::application(25), OwnTag, MOST_OBJECTS);
     * diagnostic "diagnostic": DIAGNOSTIC;
 });
 

@@ -7,17 +7,21 @@ use kumiki_osi_service::ftam::scope::{
 };
 
 use super::form::{
-    Content, Fields, Many, Own, Spot, Whole, c, choice, debugged, enumerated, explicit, many, sequence, tagged,
+    Content, FieldTag, Fields, OwnTag, SequenceOf, TaggedType, c, choice, debugged, enumerated, explicit, many,
+    sequence, tagged,
 };
 use crate::Malformed;
 use crate::osi::ber::{Element, Tag, Writer};
 
 /// Attribute-Value-Assertions: one of these sets, and of it all.
-pub(super) const ASSERTIONS: Many<Many<Own>> =
-    Many(Tag::application(26), Many(Tag::SEQUENCE, Own, super::form::MOST_ITEMS), super::form::MOST_ITEMS);
+pub(super) const ASSERTIONS: SequenceOf<SequenceOf<OwnTag>> = SequenceOf(
+    Tag::application(26),
+    SequenceOf(Tag::SEQUENCE, OwnTag, super::form::MOST_ITEMS),
+    super::form::MOST_ITEMS,
+);
 
 /// Scope.
-pub(super) const SCOPES: Many<Own> = Many(Tag::application(28), Own, super::form::MOST_ITEMS);
+pub(super) const SCOPES: SequenceOf<OwnTag> = SequenceOf(Tag::application(28), OwnTag, super::form::MOST_ITEMS);
 
 debugged!(
     ActionsPattern,
@@ -48,17 +52,17 @@ tagged! {
 /// An element as it is, where its tag says which alternative it is.
 struct AsItIs(u32);
 
-impl Spot<Any> for AsItIs {
+impl FieldTag<Any> for AsItIs {
     fn tag(&self) -> Tag {
         Tag::context(self.0)
     }
 
     fn emit(&self, value: &Any, w: &mut Writer) {
-        Whole::emit(value, w);
+        TaggedType::emit(value, w);
     }
 
     fn parse(&self, element: &Element<'_>) -> Result<Any, Malformed> {
-        Whole::parse(element)
+        TaggedType::parse(element)
     }
 }
 
@@ -89,7 +93,7 @@ choice!(Assertion, Tag::context(0), "an attribute, [0] to [23] without [15], [17
 /// A component of a pathname, or any number of them.
 struct Component;
 
-impl Spot<Option<StringPattern>> for Component {
+impl FieldTag<Option<StringPattern>> for Component {
     fn tag(&self) -> Tag {
         Tag::context(2)
     }
@@ -113,7 +117,7 @@ impl Spot<Option<StringPattern>> for Component {
     }
 }
 
-impl Whole for Piece {
+impl TaggedType for Piece {
     const TAG: Tag = Tag::context(2);
 
     fn has(tag: Tag) -> bool {
@@ -144,7 +148,7 @@ sequence!(PathnamePattern {
 
 sequence!(StringPattern {
     ! comparison "comparison": c(0);
-    ! value "value": many(1, Own);
+    ! value "value": many(1, OwnTag);
 });
 
 sequence!(ActionsPattern {
@@ -173,7 +177,7 @@ sequence!(OidPattern {
     ! value "value": c(1);
 });
 
-impl Whole for ContentsTypePattern {
+impl TaggedType for ContentsTypePattern {
     const TAG: Tag = Tag::context(0);
 
     fn has(tag: Tag) -> bool {

@@ -2,7 +2,7 @@
 
 use kumiki_osi_service::presentation::abort;
 
-use super::contexts::{self, Standing};
+use super::contexts::{self, IdentifiedContext};
 use super::{
     Context, ContextId, ContextResult, MOST_CONTEXTS, MOST_FIELD, Malformed, Message, Tag, UserData, Writer, chain,
     code, fmt, in_front, push, read,
@@ -15,7 +15,7 @@ pub enum Abort {
     /// ARU: by the user.
     User {
         /// The contexts that stand, where the one who aborts does not know whether the peer knows.
-        contexts: Vec<Standing>,
+        contexts: Vec<IdentifiedContext>,
         /// User data.
         data: Option<UserData>,
     },
@@ -239,7 +239,7 @@ impl Typed {
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Resync {
     /// The contexts that stand, where contexts can be restored.
-    pub contexts: Vec<Standing>,
+    pub contexts: Vec<IdentifiedContext>,
     /// User data.
     pub data: Option<UserData>,
 }

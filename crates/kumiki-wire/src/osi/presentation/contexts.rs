@@ -14,7 +14,7 @@ pub const MOST_TRANSFER_SYNTAXES: usize = 16;
 
 /// A context that stands, and how it is written: Presentation-context-identifier-list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct IdentifiedContext {
     /// The context.
     pub id: ContextId,
     /// Its transfer syntax.
@@ -102,18 +102,18 @@ pub(super) fn put_results(w: &mut Writer, tag: Tag, results: &[ContextResult]) {
 }
 
 /// Presentation-context-identifier-list.
-pub(super) fn standing(element: &Element<'_>) -> Result<Vec<Standing>, Malformed> {
+pub(super) fn standing(element: &Element<'_>) -> Result<Vec<IdentifiedContext>, Malformed> {
     let field = "presentation-context-identifier-list";
     element.elements()?.each(field, MOST_CONTEXTS, |item| {
         let mut item = item.elements()?;
-        Ok(Standing {
+        Ok(IdentifiedContext {
             id: item.take(Tag::INTEGER, "presentation-context-identifier")?.integer()?,
             transfer_syntax: item.take(Tag::OBJECT_IDENTIFIER, "transfer-syntax-name")?.oid()?,
         })
     })
 }
 
-pub(super) fn put_standing(w: &mut Writer, tag: Tag, all: &[Standing]) {
+pub(super) fn put_standing(w: &mut Writer, tag: Tag, all: &[IdentifiedContext]) {
     if all.is_empty() {
         return;
     }

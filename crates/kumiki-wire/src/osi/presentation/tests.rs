@@ -167,7 +167,7 @@ fn aborts_refusals_and_other_contexts_are_read_and_written() {
     let typed = Typed::Data(UserData::single(1, message("0500")));
     assert_eq!(Typed::parse(typed.clone().emit()), Ok(typed));
     let resync = Resync {
-        contexts: vec![Standing { id: 1, transfer_syntax: BASIC_ENCODING_RULES }],
+        contexts: vec![IdentifiedContext { id: 1, transfer_syntax: BASIC_ENCODING_RULES }],
         data: Some(UserData::single(1, message("0500"))),
     };
     assert_eq!(Resync::parse(resync.clone().emit()), Ok(resync));

@@ -321,7 +321,7 @@ impl fmt::Display for Item<'_> {
 
 /// What is known of a type of option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Known {
+pub struct OptionSpec {
     /// The standard's name, in lower case.
     pub name: &'static str,
     /// Octets that it has at least, type and length among them.
@@ -330,7 +330,7 @@ pub struct Known {
     pub most: usize,
 }
 
-impl Known {
+impl OptionSpec {
     /// A value of exactly so many octets.
     pub(super) const fn exactly(name: &'static str, value: usize) -> Self {
         Self { name, least: OPTION_LEN + value, most: OPTION_LEN + value }
@@ -344,7 +344,7 @@ impl Known {
 
 /// What is known of an option's type in `protocol`.
 #[must_use]
-pub const fn known(protocol: u16, kind: u8) -> Option<Known> {
+pub const fn known(protocol: u16, kind: u8) -> Option<OptionSpec> {
     match protocol {
         protocol::LCP => lcp::known(kind),
         protocol::IPCP => ipcp::known(kind),

@@ -8,7 +8,7 @@
 use core::fmt;
 use std::net::Ipv4Addr;
 
-use super::control::{Item, Known, emit_value, option_len};
+use super::control::{Item, OptionSpec, emit_value, option_len};
 use super::lcp::and_data;
 use super::protocol;
 
@@ -31,15 +31,15 @@ pub mod kind {
 }
 
 /// What is known of a type of option.
-pub(super) const fn known(kind: u8) -> Option<Known> {
+pub(super) const fn known(kind: u8) -> Option<OptionSpec> {
     Some(match kind {
-        kind::ADDRESSES => Known::exactly("ip-addresses", 8),
-        kind::COMPRESSION => Known::at_least("ip-compression-protocol", 2),
-        kind::ADDRESS => Known::exactly("ip-address", 4),
-        kind::PRIMARY_DNS => Known::exactly("primary-dns-address", 4),
-        kind::PRIMARY_NBNS => Known::exactly("primary-nbns-address", 4),
-        kind::SECONDARY_DNS => Known::exactly("secondary-dns-address", 4),
-        kind::SECONDARY_NBNS => Known::exactly("secondary-nbns-address", 4),
+        kind::ADDRESSES => OptionSpec::exactly("ip-addresses", 8),
+        kind::COMPRESSION => OptionSpec::at_least("ip-compression-protocol", 2),
+        kind::ADDRESS => OptionSpec::exactly("ip-address", 4),
+        kind::PRIMARY_DNS => OptionSpec::exactly("primary-dns-address", 4),
+        kind::PRIMARY_NBNS => OptionSpec::exactly("primary-nbns-address", 4),
+        kind::SECONDARY_DNS => OptionSpec::exactly("secondary-dns-address", 4),
+        kind::SECONDARY_NBNS => OptionSpec::exactly("secondary-nbns-address", 4),
         _ => return None,
     })
 }

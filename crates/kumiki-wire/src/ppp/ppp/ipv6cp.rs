@@ -8,7 +8,7 @@
 use core::fmt;
 use std::net::Ipv6Addr;
 
-use super::control::{Item, Known, emit_value, option_len};
+use super::control::{Item, OptionSpec, emit_value, option_len};
 use super::lcp::and_data;
 use super::protocol;
 
@@ -21,10 +21,10 @@ pub mod kind {
 }
 
 /// What is known of a type of option.
-pub(super) const fn known(kind: u8) -> Option<Known> {
+pub(super) const fn known(kind: u8) -> Option<OptionSpec> {
     Some(match kind {
-        kind::INTERFACE_IDENTIFIER => Known::exactly("interface-identifier", 8),
-        kind::COMPRESSION => Known::at_least("ipv6-compression-protocol", 2),
+        kind::INTERFACE_IDENTIFIER => OptionSpec::exactly("interface-identifier", 8),
+        kind::COMPRESSION => OptionSpec::at_least("ipv6-compression-protocol", 2),
         _ => return None,
     })
 }

@@ -10,7 +10,7 @@ use core::fmt;
 
 use kumiki_octets::text::counted;
 
-use super::control::{self, Item, Known, at_most, code, emit_value, option_len};
+use super::control::{self, Item, OptionSpec, at_most, code, emit_value, option_len};
 use super::{Hex, Text, protocol};
 use crate::{Malformed, put, put_slice};
 
@@ -54,19 +54,19 @@ pub mod fcs {
 pub const CHAP_MD5: u8 = 5;
 
 /// What is known of a type of option.
-pub(super) const fn known(kind: u8) -> Option<Known> {
+pub(super) const fn known(kind: u8) -> Option<OptionSpec> {
     Some(match kind {
-        kind::MRU => Known::exactly("maximum-receive-unit", 2),
-        kind::ACCM => Known::exactly("async-control-character-map", 4),
-        kind::AUTHENTICATION => Known::at_least("authentication-protocol", 2),
-        kind::QUALITY => Known::at_least("quality-protocol", 2),
-        kind::MAGIC => Known::exactly("magic-number", 4),
-        kind::PFC => Known::exactly("protocol-field-compression", 0),
-        kind::ACFC => Known::exactly("address-and-control-field-compression", 0),
-        kind::FCS_ALTERNATIVES => Known::exactly("fcs-alternatives", 1),
-        kind::SELF_DESCRIBING_PADDING => Known::exactly("self-describing-padding", 1),
-        kind::CALLBACK => Known::at_least("callback", 1),
-        kind::COMPOUND_FRAMES => Known::exactly("compound-frames", 0),
+        kind::MRU => OptionSpec::exactly("maximum-receive-unit", 2),
+        kind::ACCM => OptionSpec::exactly("async-control-character-map", 4),
+        kind::AUTHENTICATION => OptionSpec::at_least("authentication-protocol", 2),
+        kind::QUALITY => OptionSpec::at_least("quality-protocol", 2),
+        kind::MAGIC => OptionSpec::exactly("magic-number", 4),
+        kind::PFC => OptionSpec::exactly("protocol-field-compression", 0),
+        kind::ACFC => OptionSpec::exactly("address-and-control-field-compression", 0),
+        kind::FCS_ALTERNATIVES => OptionSpec::exactly("fcs-alternatives", 1),
+        kind::SELF_DESCRIBING_PADDING => OptionSpec::exactly("self-describing-padding", 1),
+        kind::CALLBACK => OptionSpec::at_least("callback", 1),
+        kind::COMPOUND_FRAMES => OptionSpec::exactly("compound-frames", 0),
         _ => return None,
     })
 }

@@ -12,7 +12,7 @@
 pub(in crate::protocol) mod data;
 
 use kumiki_osi_service::ftam::{Fpdu, oids};
-use kumiki_wire::files::ftam::{FpduField, Looked, emit, look};
+use kumiki_wire::files::ftam::{AnalysedFpdu, FpduField, emit, look};
 
 use crate::key::Key;
 use crate::packet::Value;
@@ -51,7 +51,7 @@ fn place(whole: &[u8], part: &[u8]) -> usize {
 
 fn dissect(reading: &mut Reading<'_>) {
     let octets = reading.octets();
-    let Looked { fpdu, octets: own, fields } = match look(octets) {
+    let AnalysedFpdu { fpdu, octets: own, fields } = match look(octets) {
         Ok(looked) => looked,
         Err(why) => return reading.malformed(&why),
     };
