@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use kumiki_graph::Duration as Time;
 use kumiki_inet::tcp::{Config, defaults};
-use kumiki_settings::{Form, Setting, Settings, Value};
+use kumiki_settings::{Setting, Settings, Value, ValueFormat};
 use thiserror::Error;
 
 /// What a host is to be.
@@ -125,20 +125,20 @@ fn insert(settings: &mut Settings, tables: &[&str], last: &str, value: Value) {
 }
 
 /// `text` as a value of `form`, in base units: octets, seconds, bits per second, parts of one.
-fn read(key: &str, text: &str, form: &Form) -> Result<Value, Wrong> {
+fn read(key: &str, text: &str, form: &ValueFormat) -> Result<Value, Wrong> {
     let wrong = |what: &str| Wrong(format!("{key} is `{text}`; expected {what}"));
     let number = |what| text.parse::<u64>().map_err(|_| wrong(what));
     Ok(match form {
-        Form::Boolean => Value::Boolean(text.parse().map_err(|_| wrong("true or false"))?),
-        Form::Number { .. } => Value::Integer(text.parse().map_err(|_| wrong("a number"))?),
-        Form::Octets { .. } => Value::Octets(number("octets, without a unit")?),
-        Form::Rate { .. } => Value::Rate(number("bits per second, without a unit")?),
+        ValueFormat::Boolean => Value::Boolean(text.parse().map_err(|_| wrong("true or false"))?),
+        ValueFormat::Number { .. } => Value::Integer(text.parse().map_err(|_| wrong("a number"))?),
+        ValueFormat::Octets { .. } => Value::Octets(number("octets, without a unit")?),
+        ValueFormat::Rate { .. } => Value::Rate(number("bits per second, without a unit")?),
         // Parts of 10^12.
-        Form::Share => {
+        ValueFormat::Share => {
             Value::Share(time(text).ok_or_else(|| wrong("a part of one, such as 0.5"))?.as_nanos().saturating_mul(1000))
         }
-        Form::Time { .. } => Value::Duration(time(text).ok_or_else(|| wrong(SECONDS))?),
-        Form::Word(_) | Form::Text(_) => Value::from(text),
-        Form::List(_) => Value::List(text.split('+').map(Value::from).collect()),
+        ValueFormat::Time { .. } => Value::Duration(time(text).ok_or_else(|| wrong(SECONDS))?),
+        ValueFormat::Word(_) | ValueFormat::Text(_) => Value::from(text),
+        ValueFormat::List(_) => Value::List(text.split('+').map(Value::from).collect()),
     })
 }

@@ -6,7 +6,7 @@ use syn::parse::{ParseStream, Parser};
 use syn::{Attribute, Error, Expr, ExprLit, Field, Ident, Lit, LitStr, Meta, Path, Result, Token};
 
 /// What stands at a field.
-pub(crate) enum Form {
+pub(crate) enum FieldKind {
     /// A setting of its own.
     Value(Value),
     Table,
@@ -15,16 +15,16 @@ pub(crate) enum Form {
     Skip,
 }
 
-impl Form {
+impl FieldKind {
     /// What a line in the documentation says of it; nothing where its settings stand elsewhere.
     pub(crate) fn to_row(&self) -> Option<String> {
         Some(match self {
             Self::Value(Value::OfType) => "any".to_owned(),
             Self::Value(Value::Positive) => "more than nothing".to_owned(),
             Self::Value(Value::Least(least)) => format!("at least `{}`", plain(least)),
-            Self::Value(Value::Range(range, Of::Ones)) => format!("`{}`", plain(range)),
-            Self::Value(Value::Range(range, Of::Octets)) => format!("`{}`, in octets", plain(range)),
-            Self::Value(Value::Range(range, Of::Bits)) => format!("`{}`, in bits per second", plain(range)),
+            Self::Value(Value::Range(range, RangeUnit::Ones)) => format!("`{}`", plain(range)),
+            Self::Value(Value::Range(range, RangeUnit::Octets)) => format!("`{}`, in octets", plain(range)),
+            Self::Value(Value::Range(range, RangeUnit::Bits)) => format!("`{}`, in bits per second", plain(range)),
             Self::Value(Value::Share) => "from 0 to 1".to_owned(),
             Self::Value(Value::Word | Value::Words(_)) => "one of its words".to_owned(),
             Self::Value(Value::Text(_)) => String::new(),
@@ -49,7 +49,7 @@ pub(crate) enum Value {
     Positive,
     Least(TokenStream),
     /// The range, and of what.
-    Range(TokenStream, Of),
+    Range(TokenStream, RangeUnit),
     Share,
     Word,
     Words(Path),
@@ -61,7 +61,7 @@ pub(crate) enum Value {
 
 /// What a range counts.
 #[derive(Clone, Copy)]
-pub(crate) enum Of {
+pub(crate) enum RangeUnit {
     Ones,
     Octets,
     /// Bits per second.
@@ -71,9 +71,9 @@ pub(crate) enum Of {
 /// The arguments of `#[setting(...)]`.
 #[derive(Default)]
 pub(crate) struct Arguments {
-    pub(crate) form: Option<Form>,
+    pub(crate) form: Option<FieldKind>,
     /// What the range counts, where that is no number.
-    of: Option<(Ident, Of)>,
+    of: Option<(Ident, RangeUnit)>,
     pub(crate) name: Option<LitStr>,
     pub(crate) unset: Option<LitStr>,
     pub(crate) expected: Option<LitStr>,
@@ -92,7 +92,7 @@ impl Arguments {
             attribute.parse_args_with(|input: ParseStream<'_>| arguments.parse(input))?;
         }
         if let Some((word, of)) = arguments.of.take() {
-            let Some(Form::Value(Value::Range(_, place))) = &mut arguments.form else {
+            let Some(FieldKind::Value(Value::Range(_, place))) = &mut arguments.form else {
                 return Err(Error::new(word.span(), format!("`{word}` needs a range, such as `1..=65535`")));
             };
             *place = of;
@@ -125,25 +125,25 @@ impl Arguments {
     fn word(&mut self, word: Ident) -> Result<()> {
         let form = match word.to_string().as_str() {
             "octets" => {
-                self.of = Some((word, Of::Octets));
+                self.of = Some((word, RangeUnit::Octets));
                 return Ok(());
             }
             "rate" => {
-                self.of = Some((word, Of::Bits));
+                self.of = Some((word, RangeUnit::Bits));
                 return Ok(());
             }
             "required" => {
                 self.required = Some((word, None));
                 return Ok(());
             }
-            "positive" => Form::Value(Value::Positive),
-            "share" => Form::Value(Value::Share),
-            "word" => Form::Value(Value::Word),
-            "text" => Form::Value(Value::Text(None)),
-            "list" => Form::Value(Value::List(None)),
-            "table" => Form::Table,
-            "flatten" => Form::Flatten,
-            "skip" => Form::Skip,
+            "positive" => FieldKind::Value(Value::Positive),
+            "share" => FieldKind::Value(Value::Share),
+            "word" => FieldKind::Value(Value::Word),
+            "text" => FieldKind::Value(Value::Text(None)),
+            "list" => FieldKind::Value(Value::List(None)),
+            "table" => FieldKind::Table,
+            "flatten" => FieldKind::Flatten,
+            "skip" => FieldKind::Skip,
             _ => return Err(unknown(&word)),
         };
         self.put(word.span(), form)
@@ -157,12 +157,12 @@ impl Arguments {
             "within" => return input.parse().map(|text| self.within = Some(text)),
             "any" => return input.parse().map(|text| self.any = Some(text)),
             "required" => return input.parse().map(|text| self.required = Some((key.clone(), Some(text)))),
-            "least" => Form::Value(Value::Least(until_comma(input)?)),
-            "words" => Form::Value(Value::Words(input.parse()?)),
-            "text" => Form::Value(Value::Text(Some(input.parse()?))),
-            "list" => Form::Value(Value::List(Some(input.parse()?))),
-            "pairs" => Form::Value(Value::Pairs(input.parse()?)),
-            "with" => Form::With(input.parse()?),
+            "least" => FieldKind::Value(Value::Least(until_comma(input)?)),
+            "words" => FieldKind::Value(Value::Words(input.parse()?)),
+            "text" => FieldKind::Value(Value::Text(Some(input.parse()?))),
+            "list" => FieldKind::Value(Value::List(Some(input.parse()?))),
+            "pairs" => FieldKind::Value(Value::Pairs(input.parse()?)),
+            "with" => FieldKind::With(input.parse()?),
             _ => return Err(unknown(key)),
         };
         self.put(key.span(), form)
@@ -174,10 +174,10 @@ impl Arguments {
         if !range.to_string().replace(' ', "").contains("..=") {
             return Err(Error::new(span, "expected a range such as `1..=255`"));
         }
-        self.put(span, Form::Value(Value::Range(range, Of::Ones)))
+        self.put(span, FieldKind::Value(Value::Range(range, RangeUnit::Ones)))
     }
 
-    fn put(&mut self, span: proc_macro2::Span, form: Form) -> Result<()> {
+    fn put(&mut self, span: proc_macro2::Span, form: FieldKind) -> Result<()> {
         match self.form.replace(form) {
             None => Ok(()),
             Some(_) => Err(Error::new(span, "a setting has one form: this is a second one")),

@@ -10,7 +10,7 @@ use crate::settings::{inner, is};
 
 /// What `#[key(...)]` says of a field.
 #[derive(Default)]
-struct Said {
+struct KeyAttribute {
     is: Option<LitStr>,
     default: Option<LitStr>,
     example: Option<LitStr>,
@@ -39,7 +39,7 @@ pub(crate) fn derive(input: TokenStream) -> Result<TokenStream> {
 
 /// One key; none where it is left out.
 fn key(field: &Field, all_have_defaults: bool) -> Result<Option<TokenStream>> {
-    let said = Said::of(field)?;
+    let said = KeyAttribute::of(field)?;
     let serde = serde(&field.attrs)?;
     if said.skip {
         return Ok(None);
@@ -88,7 +88,7 @@ fn of_type(ty: &Type) -> Option<&'static str> {
     is_number.then_some("a number")
 }
 
-impl Said {
+impl KeyAttribute {
     fn of(field: &Field) -> Result<Self> {
         let mut said = Self::default();
         for attribute in field.attrs.iter().filter(|it| it.path().is_ident("key")) {

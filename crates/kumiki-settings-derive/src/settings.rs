@@ -5,7 +5,7 @@ use quote::quote;
 use syn::ext::IdentExt;
 use syn::{Data, DeriveInput, Error, Field, Fields, GenericArgument, LitStr, PathArguments, Result, Type};
 
-use crate::field::{Arguments, Form, Of, Value, check, meaning};
+use crate::field::{Arguments, FieldKind, RangeUnit, Value, check, meaning};
 
 pub(crate) fn derive(input: TokenStream) -> Result<TokenStream> {
     let input: DeriveInput = syn::parse2(input)?;
@@ -52,7 +52,7 @@ pub(crate) fn derive(input: TokenStream) -> Result<TokenStream> {
 fn row(field: &Field) -> Result<Option<String>> {
     let arguments = Arguments::of(field)?;
     let key = name(field, &arguments).value();
-    let Some(value) = arguments.form.as_ref().unwrap_or(&Form::Value(Value::OfType)).to_row() else {
+    let Some(value) = arguments.form.as_ref().unwrap_or(&FieldKind::Value(Value::OfType)).to_row() else {
         return Ok(None);
     };
     let within = arguments.within.as_ref().map(|table| format!("{}.", table.value())).unwrap_or_default();
@@ -94,15 +94,15 @@ fn tables<'a>(fields: impl Iterator<Item = &'a Field>) -> Result<Vec<TokenStream
 fn read(field: &Field, arguments: &Arguments) -> Result<TokenStream> {
     let place = &field.ident;
     let key = name(field, arguments);
-    match arguments.form.as_ref().unwrap_or(&Form::Value(Value::OfType)) {
-        Form::Value(form) => value(field, arguments, form),
-        Form::Table => {
+    match arguments.form.as_ref().unwrap_or(&FieldKind::Value(Value::OfType)) {
+        FieldKind::Value(form) => value(field, arguments, form),
+        FieldKind::Table => {
             let read = quote!(|reader| ::kumiki_settings::HasSettings::read(&mut self.#place, reader));
             Ok(quote!(reader.table(#key, #read)?;))
         }
-        Form::Flatten => Ok(quote!(::kumiki_settings::HasSettings::read(&mut self.#place, reader)?;)),
-        Form::With(with) => Ok(quote!(#with(&mut self.#place, reader)?;)),
-        Form::Skip => Ok(TokenStream::new()),
+        FieldKind::Flatten => Ok(quote!(::kumiki_settings::HasSettings::read(&mut self.#place, reader)?;)),
+        FieldKind::With(with) => Ok(quote!(#with(&mut self.#place, reader)?;)),
+        FieldKind::Skip => Ok(TokenStream::new()),
     }
 }
 
@@ -139,9 +139,9 @@ fn value(field: &Field, arguments: &Arguments, form: &Value) -> Result<TokenStre
         }
         Value::Positive => quote!(time(#key, ::kumiki_settings::SOME, &mut self.#place)),
         Value::Least(least) => quote!(time(#key, #least, &mut self.#place)),
-        Value::Range(range, Of::Ones) => quote!(number(#key, #range, &mut self.#place)),
-        Value::Range(range, Of::Octets) => quote!(octets(#key, #range, &mut self.#place)),
-        Value::Range(range, Of::Bits) => quote!(rate(#key, #range, &mut self.#place)),
+        Value::Range(range, RangeUnit::Ones) => quote!(number(#key, #range, &mut self.#place)),
+        Value::Range(range, RangeUnit::Octets) => quote!(octets(#key, #range, &mut self.#place)),
+        Value::Range(range, RangeUnit::Bits) => quote!(rate(#key, #range, &mut self.#place)),
         Value::Share => quote!(share(#key, &mut self.#place)),
         Value::Word => quote!(word(#key, <#ty as ::kumiki_settings::Word>::WORDS, &mut self.#place)),
         Value::Words(words) => quote!(word(#key, &#words, &mut self.#place)),
@@ -172,9 +172,9 @@ fn required(field: &Field) -> Result<TokenStream> {
     };
     let key = name(field, &arguments);
     let place = &field.ident;
-    let is_missing = if let Some(Form::Value(Value::Text(_) | Value::Range(..))) = arguments.form {
+    let is_missing = if let Some(FieldKind::Value(Value::Text(_) | Value::Range(..))) = arguments.form {
         quote!(!reader.is_set(#key))
-    } else if let Some(Form::Value(Value::List(_))) = arguments.form {
+    } else if let Some(FieldKind::Value(Value::List(_))) = arguments.form {
         quote!(self.#place.is_empty())
     } else {
         return Err(Error::new(span.span(), "`required` is for texts, lists and what has a range"));

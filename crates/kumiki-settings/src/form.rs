@@ -10,7 +10,7 @@ pub struct Setting {
     /// Its name, from the outermost table in. A part in angle brackets stands for any name.
     pub path: Vec<String>,
     /// What its value looks like.
-    pub form: Form,
+    pub form: ValueFormat,
     /// What it means.
     pub meaning: &'static str,
     /// Its value where it is not set; empty where there is none.
@@ -36,7 +36,7 @@ impl fmt::Display for Setting {
 
 /// What a value looks like, and its unit.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Form {
+pub enum ValueFormat {
     /// Yes or no.
     Boolean,
     /// A number without a unit.
@@ -76,7 +76,7 @@ pub enum Form {
 }
 
 /// What is expected, in words: `a size, 1 B to 65535 B`.
-impl fmt::Display for Form {
+impl fmt::Display for ValueFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Boolean => f.write_str("true or false"),

@@ -84,7 +84,7 @@ pub use kumiki_settings_derive::{Keys, Settings, Word};
 #[cfg(feature = "reading")]
 pub use {
     error::{BuildError, Problem},
-    form::{Form, Setting},
+    form::{Setting, ValueFormat},
     reader::{Key, Reader},
     reading::{Described, HasKeys, HasSettings, SOME, Word, list, read, set, settings_of},
     slot::{Integer, Slot},

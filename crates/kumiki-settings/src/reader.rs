@@ -8,7 +8,7 @@ use kumiki_graph::Duration;
 
 use crate::form::{Bits, Part, Size};
 use crate::slot::{Integer, Slot};
-use crate::{BuildError, Form, Problem, Setting, Settings, Value};
+use crate::{BuildError, Problem, Setting, Settings, Value, ValueFormat};
 
 /// What a setting is called, and what is shown of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,7 +52,7 @@ pub struct Reader<'a> {
     list: Option<RefCell<Vec<Setting>>>,
 }
 
-type Read<T = ()> = Result<T, BuildError>;
+type ReadResult<T = ()> = Result<T, BuildError>;
 
 impl<'a> Reader<'a> {
     pub(crate) const fn new(settings: &'a Settings) -> Self {
@@ -75,7 +75,7 @@ impl<'a> Reader<'a> {
     }
 
     /// What `read` reads, unless something is set that it has not asked for.
-    pub(crate) fn whole<T>(&self, read: impl FnOnce(&Self) -> Read<T>) -> Read<T> {
+    pub(crate) fn whole<T>(&self, read: impl FnOnce(&Self) -> ReadResult<T>) -> ReadResult<T> {
         let done = read(self);
         let known = self.known.borrow();
         let unknown = self.settings.iter().find(|(key, _)| !known.iter().any(|it| it == key));
@@ -120,7 +120,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Adds to the list, where there is one.
-    fn tell(&self, path: &[&str], key: &Key, form: &Form, default: impl FnOnce() -> String) {
+    fn tell(&self, path: &[&str], key: &Key, form: &ValueFormat, default: impl FnOnce() -> String) {
         if let Some(list) = &self.list {
             let (path, form) = (self.at(path), form.clone());
             list.borrow_mut().push(Setting { path, form, meaning: key.meaning, default: default() });
@@ -131,10 +131,10 @@ impl<'a> Reader<'a> {
     fn ask<T>(
         &self,
         key: &Key,
-        form: &Form,
+        form: &ValueFormat,
         default: impl FnOnce() -> String,
         read: impl FnOnce(&Value) -> Option<T>,
-    ) -> Read<Option<T>> {
+    ) -> ReadResult<Option<T>> {
         self.tell(&[key.name], key, form, default);
         let Some(value) = self.peek(key.name) else {
             return Ok(None);
@@ -146,9 +146,9 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// It is neither.
-    pub fn boolean(&self, key: &Key, place: &mut impl Slot<Value = bool>) -> Read {
+    pub fn boolean(&self, key: &Key, place: &mut impl Slot<Value = bool>) -> ReadResult {
         let read = |value: &Value| if let Value::Boolean(yes) = value { Some(*yes) } else { None };
-        let read = self.ask(key, &Form::Boolean, || key.default(place.value()), read)?;
+        let read = self.ask(key, &ValueFormat::Boolean, || key.default(place.value()), read)?;
         if let Some(yes) = read {
             place.put(yes);
         }
@@ -159,14 +159,19 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// It is none, or out of `range`.
-    pub fn number<N: Integer>(&self, key: &Key, range: RangeInclusive<u64>, place: &mut impl Slot<Value = N>) -> Read {
+    pub fn number<N: Integer>(
+        &self,
+        key: &Key,
+        range: RangeInclusive<u64>,
+        place: &mut impl Slot<Value = N>,
+    ) -> ReadResult {
         let (least, most) = range.into_inner();
         let default = || key.default(place.value().map(Integer::wide));
         let read = |value: &Value| {
             let number = if let Value::Integer(number) = value { u64::try_from(*number).ok() } else { None };
             number.filter(|number| (least..=most).contains(number))?.try_into().ok()
         };
-        let read = self.ask(key, &Form::Number { least, most }, default, read)?;
+        let read = self.ask(key, &ValueFormat::Number { least, most }, default, read)?;
         if let Some(number) = read {
             place.put(number);
         }
@@ -177,14 +182,19 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// It is none, or out of `range`.
-    pub fn octets<N: Integer>(&self, key: &Key, range: RangeInclusive<u64>, place: &mut impl Slot<Value = N>) -> Read {
+    pub fn octets<N: Integer>(
+        &self,
+        key: &Key,
+        range: RangeInclusive<u64>,
+        place: &mut impl Slot<Value = N>,
+    ) -> ReadResult {
         let (least, most) = range.into_inner();
         let default = || key.default(place.value().map(|it| Size(it.wide())));
         let read = |value: &Value| {
             let octets = if let Value::Octets(octets) = value { Some(*octets) } else { None };
             octets.filter(|octets| (least..=most).contains(octets))?.try_into().ok()
         };
-        let read = self.ask(key, &Form::Octets { least, most }, default, read)?;
+        let read = self.ask(key, &ValueFormat::Octets { least, most }, default, read)?;
         if let Some(octets) = read {
             place.put(octets);
         }
@@ -195,13 +205,13 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// It is none, or out of `range`.
-    pub fn rate(&self, key: &Key, range: RangeInclusive<u64>, place: &mut impl Slot<Value = u64>) -> Read {
+    pub fn rate(&self, key: &Key, range: RangeInclusive<u64>, place: &mut impl Slot<Value = u64>) -> ReadResult {
         let (least, most) = range.into_inner();
         let read = |value: &Value| {
             let bits = if let Value::Rate(bits) = value { Some(*bits) } else { None };
             bits.filter(|bits| (least..=most).contains(bits))
         };
-        let read = self.ask(key, &Form::Rate { least, most }, || key.default(place.value().map(Bits)), read)?;
+        let read = self.ask(key, &ValueFormat::Rate { least, most }, || key.default(place.value().map(Bits)), read)?;
         if let Some(bits) = read {
             place.put(bits);
         }
@@ -212,7 +222,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// It is none.
-    pub fn share(&self, key: &Key, place: &mut impl Slot<Value = f64>) -> Read {
+    pub fn share(&self, key: &Key, place: &mut impl Slot<Value = f64>) -> ReadResult {
         const WHOLE: u64 = 1_000_000_000_000;
         #[expect(clippy::cast_precision_loss, reason = "a share needs no more than 53 bits")]
         let of_whole = |parts: u64| parts as f64 / WHOLE as f64;
@@ -222,7 +232,7 @@ impl<'a> Reader<'a> {
             let parts = if let Value::Share(parts) = value { Some(*parts) } else { None };
             parts.filter(|parts| *parts <= WHOLE).map(of_whole)
         };
-        if let Some(share) = self.ask(key, &Form::Share, default, read)? {
+        if let Some(share) = self.ask(key, &ValueFormat::Share, default, read)? {
             place.put(share);
         }
         Ok(())
@@ -232,12 +242,12 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// It is none, or shorter.
-    pub fn time(&self, key: &Key, least: Duration, place: &mut impl Slot<Value = Duration>) -> Read {
+    pub fn time(&self, key: &Key, least: Duration, place: &mut impl Slot<Value = Duration>) -> ReadResult {
         let read = |value: &Value| {
             let time = if let Value::Duration(time) = value { Some(*time) } else { None };
             time.filter(|time| *time >= least)
         };
-        let read = self.ask(key, &Form::Time { least }, || key.default(place.value()), read)?;
+        let read = self.ask(key, &ValueFormat::Time { least }, || key.default(place.value()), read)?;
         if let Some(time) = read {
             place.put(time);
         }
@@ -248,13 +258,14 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// It is none of them.
-    pub fn word<T: Copy + PartialEq>(&self, key: &Key, words: &[(&'static str, T)], place: &mut T) -> Read {
+    pub fn word<T: Copy + PartialEq>(&self, key: &Key, words: &[(&'static str, T)], place: &mut T) -> ReadResult {
         let names = || words.iter().map(|(name, _)| *name).collect::<Vec<_>>();
         let default = || {
             let own = words.iter().find(|(_, value)| value == place);
             own.map_or("", |(name, _)| name).to_owned()
         };
-        let Some(found) = self.ask(key, &Form::Word(names()), default, |value| text_of(value).map(str::to_owned))?
+        let Some(found) =
+            self.ask(key, &ValueFormat::Word(names()), default, |value| text_of(value).map(str::to_owned))?
         else {
             return Ok(());
         };
@@ -275,9 +286,9 @@ impl<'a> Reader<'a> {
         expected: &'static str,
         parse: impl FnOnce(&str) -> Option<T>,
         place: &mut T,
-    ) -> Read {
+    ) -> ReadResult {
         let default = || key.unset.map_or_else(|| place.to_string(), str::to_owned);
-        let read = self.ask(key, &Form::Text(expected), default, |value| text_of(value).and_then(parse))?;
+        let read = self.ask(key, &ValueFormat::Text(expected), default, |value| text_of(value).and_then(parse))?;
         if let Some(text) = read {
             *place = text;
         }
@@ -294,9 +305,9 @@ impl<'a> Reader<'a> {
         expected: &'static str,
         parse: impl FnOnce(&str) -> Option<T>,
         place: &mut Option<T>,
-    ) -> Read {
+    ) -> ReadResult {
         let default = || key.default(None::<&str>);
-        let read = self.ask(key, &Form::Text(expected), default, |value| text_of(value).and_then(parse))?;
+        let read = self.ask(key, &ValueFormat::Text(expected), default, |value| text_of(value).and_then(parse))?;
         if let Some(text) = read {
             *place = Some(text);
         }
@@ -313,15 +324,15 @@ impl<'a> Reader<'a> {
         expected: &'static str,
         parse: impl Fn(&str) -> Option<T>,
         place: &mut Vec<T>,
-    ) -> Read {
-        let form = Form::List(expected);
+    ) -> ReadResult {
+        let form = ValueFormat::List(expected);
         self.tell(&[key.name], key, &form, || key.default(None::<&str>));
         match self.peek(key.name) {
             None => {}
             Some(Value::List(values)) => {
                 let read = |value| text_of(value).and_then(&parse);
                 let each = values.iter().map(|it| read(it).ok_or_else(|| self.wrong(key.name, it, &form.to_string())));
-                *place = each.collect::<Read<_>>()?;
+                *place = each.collect::<ReadResult<_>>()?;
             }
             Some(other) => return Err(self.wrong(key.name, other, &form.to_string())),
         }
@@ -339,8 +350,8 @@ impl<'a> Reader<'a> {
         expected: &'static str,
         parse: impl Fn(&str, &str) -> Option<T>,
         place: &mut Vec<T>,
-    ) -> Read {
-        self.tell(&[key.name, any], key, &Form::Text(expected), || key.default(None::<&str>));
+    ) -> ReadResult {
+        self.tell(&[key.name, any], key, &ValueFormat::Text(expected), || key.default(None::<&str>));
         match self.peek(key.name) {
             None => {}
             Some(Value::Table(table)) => {
@@ -348,7 +359,7 @@ impl<'a> Reader<'a> {
                 let each = table.iter().map(|(name, value)| {
                     read(name, value).ok_or_else(|| wrong(self.at(&[key.name, name]), value, expected))
                 });
-                *place = each.collect::<Read<_>>()?;
+                *place = each.collect::<ReadResult<_>>()?;
             }
             Some(other) => return Err(self.wrong(key.name, other, &format!("a table of {any} = {expected}"))),
         }
@@ -359,7 +370,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// It is no table, those of `read`, or something is set there that it has not asked for.
-    pub fn table(&self, key: &'static str, read: impl FnOnce(&Reader<'_>) -> Read) -> Read {
+    pub fn table(&self, key: &'static str, read: impl FnOnce(&Reader<'_>) -> ReadResult) -> ReadResult {
         match self.peek(key) {
             Some(Value::Table(table)) => self.inner(self.at(&[key]), table, read),
             Some(other) => Err(self.wrong(key, other, "a table")),
@@ -375,8 +386,8 @@ impl<'a> Reader<'a> {
         &self,
         key: &'static str,
         any: &'static str,
-        mut read: impl FnMut(&str, &Reader<'_>) -> Read,
-    ) -> Read {
+        mut read: impl FnMut(&str, &Reader<'_>) -> ReadResult,
+    ) -> ReadResult {
         let tables = match self.peek(key) {
             Some(Value::Table(tables)) => tables,
             Some(other) => return Err(self.wrong(key, other, "a table of tables")),
@@ -396,7 +407,12 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn inner(&self, path: Vec<String>, settings: &Settings, read: impl FnOnce(&Reader<'_>) -> Read) -> Read {
+    fn inner(
+        &self,
+        path: Vec<String>,
+        settings: &Settings,
+        read: impl FnOnce(&Reader<'_>) -> ReadResult,
+    ) -> ReadResult {
         let list = self.lists().then(RefCell::default);
         let reader = Reader { path, settings, known: RefCell::default(), list };
         let done = reader.whole(|reader| read(reader));

@@ -12,7 +12,7 @@
 //! notation by it (`"20 ms"` becomes a [`Value::Duration`]) and documents are made of it.
 
 use kumiki_graph::Protocol;
-pub use kumiki_settings::{BuildError, Form, Problem, Setting, Settings, Value};
+pub use kumiki_settings::{BuildError, Problem, Setting, Settings, Value, ValueFormat};
 
 pub mod hif;
 mod kinds;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use kumiki_link::{Carrier, Changing, Element, LineChange, Opportunities, Rate, Serial, SerialConfig, Shared, Stepped};
-use kumiki_settings::{BuildError, Duration, Form, Key, Reader, Settings, Value};
+use kumiki_settings::{BuildError, Duration, Key, Reader, Settings, Value, ValueFormat};
 
 use super::schedule::{self, Step};
 use super::waits::Waits;
@@ -138,7 +138,7 @@ fn written(place: &mut [u64; 2], reader: &Reader<'_>) -> Result<(), BuildError> 
 /// Reads the rate of both directions, of at least `least`, or a list of that from the first end and that from the second.
 pub(super) fn rates(key: &Key, least: u64, reader: &Reader<'_>) -> Result<Option<[u64; 2]>, BuildError> {
     if let Some(Value::List(values)) = reader.peek("rate") {
-        let form = Form::Rate { least, most: FASTEST };
+        let form = ValueFormat::Rate { least, most: FASTEST };
         let rate = |(number, value): (usize, &Value)| {
             let bits = if let Value::Rate(bits) = value { Some(*bits) } else { None };
             let bits = bits.filter(|bits| (least..=FASTEST).contains(bits));

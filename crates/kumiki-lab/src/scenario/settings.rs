@@ -2,7 +2,7 @@
 //! [`Fault`].
 
 use kumiki_graph::Duration;
-use kumiki_settings::{BuildError, Form, Problem, Reader, Setting, Settings, Value};
+use kumiki_settings::{BuildError, Problem, Reader, Setting, Settings, Value, ValueFormat};
 
 use super::fault::{Fault, quantity};
 use super::hints;
@@ -42,21 +42,28 @@ fn value<'a>(path: &mut Vec<&'a str>, value: &'a toml::Value, known: &[Setting])
     Ok(match value {
         toml::Value::Table(inner) => Value::Table(table(path, inner, known)?),
         toml::Value::String(text) => match form {
-            Some(Form::Time { .. }) => Value::Duration(quantity::<Duration>(path, text)?),
-            Some(Form::Octets { .. }) => Value::Octets(quantity::<Octets>(path, text)?.count()),
-            Some(Form::Rate { .. }) => Value::Rate(quantity::<Rate>(path, text)?.base()),
-            Some(Form::Share) => Value::Share(quantity::<Share>(path, text)?.base()),
-            Some(Form::Boolean | Form::Number { .. } | Form::Word(_) | Form::Text(_) | Form::List(_)) | None => {
-                Value::Text(text.clone())
-            }
+            Some(ValueFormat::Time { .. }) => Value::Duration(quantity::<Duration>(path, text)?),
+            Some(ValueFormat::Octets { .. }) => Value::Octets(quantity::<Octets>(path, text)?.count()),
+            Some(ValueFormat::Rate { .. }) => Value::Rate(quantity::<Rate>(path, text)?.base()),
+            Some(ValueFormat::Share) => Value::Share(quantity::<Share>(path, text)?.base()),
+            Some(
+                ValueFormat::Boolean
+                | ValueFormat::Number { .. }
+                | ValueFormat::Word(_)
+                | ValueFormat::Text(_)
+                | ValueFormat::List(_),
+            )
+            | None => Value::Text(text.clone()),
         },
         toml::Value::Integer(number) => match form {
             // A number that may be below 0 has no form of its own.
-            Some(Form::Text(expected)) if expected.starts_with("a whole number") => Value::Text(number.to_string()),
-            Some(Form::Word(words)) if words.iter().any(|word| *word == number.to_string()) => {
+            Some(ValueFormat::Text(expected)) if expected.starts_with("a whole number") => {
                 Value::Text(number.to_string())
             }
-            Some(Form::Share) => share(number).unwrap_or(Value::Integer(*number)),
+            Some(ValueFormat::Word(words)) if words.iter().any(|word| *word == number.to_string()) => {
+                Value::Text(number.to_string())
+            }
+            Some(ValueFormat::Share) => share(number).unwrap_or(Value::Integer(*number)),
             Some(_) | None => Value::Integer(*number),
         },
         toml::Value::Boolean(yes) => Value::Boolean(*yes),
@@ -81,7 +88,7 @@ fn value<'a>(path: &mut Vec<&'a str>, value: &'a toml::Value, known: &[Setting])
         toml::Value::Float(number) => match (form, share(number)) {
             // Where there is no such setting, that is what is wrong.
             (None, _) => Value::Text(number.to_string()),
-            (Some(Form::Share), Some(share)) => share,
+            (Some(ValueFormat::Share), Some(share)) => share,
             (Some(form), _) => {
                 let found = Fault::at(&*path, format!("this is the number {number}"));
                 return Err(found.expected(expected(form)));
@@ -97,13 +104,17 @@ fn share(number: &impl ToString) -> Option<Value> {
 }
 
 /// What is expected, with the notation where that is a quantity.
-fn expected(form: &Form) -> String {
+fn expected(form: &ValueFormat) -> String {
     match form {
-        Form::Time { .. } => format!("{form} such as \"20 ms\""),
-        Form::Octets { .. } => format!("{form}, with its unit: \"8192 B\", \"64 KiB\""),
-        Form::Rate { .. } => format!("{form}, with its unit: \"10 Mb/s\""),
-        Form::Share => format!("{form}, such as \"0.5 %\", or a number from 0 to 1"),
-        Form::Boolean | Form::Number { .. } | Form::Word(_) | Form::Text(_) | Form::List(_) => form.to_string(),
+        ValueFormat::Time { .. } => format!("{form} such as \"20 ms\""),
+        ValueFormat::Octets { .. } => format!("{form}, with its unit: \"8192 B\", \"64 KiB\""),
+        ValueFormat::Rate { .. } => format!("{form}, with its unit: \"10 Mb/s\""),
+        ValueFormat::Share => format!("{form}, such as \"0.5 %\", or a number from 0 to 1"),
+        ValueFormat::Boolean
+        | ValueFormat::Number { .. }
+        | ValueFormat::Word(_)
+        | ValueFormat::Text(_)
+        | ValueFormat::List(_) => form.to_string(),
     }
 }
 
