@@ -315,7 +315,9 @@ impl Plan<'_> {
             };
             let below = named(below, number);
             for LineRoute { network, prefix, router } in line.ways() {
-                let via = router.and_then(v4).map_or_else(|| ip::Via::Interface(below.clone()), ip::Via::Gateway);
+                let via = router
+                    .and_then(v4)
+                    .map_or_else(|| ip::RouteTarget::Interface(below.clone()), ip::RouteTarget::Gateway);
                 routes.extend(v4(network).map(|network| ip::Route { network, prefix, via }));
             }
             let own = match self.v4(line) {
@@ -347,11 +349,13 @@ impl Plan<'_> {
             }
             let below = named(if line.mac.is_some() { "eth" } else { "raw_ip" }, number);
             if addresses.is_empty() && self.is_for_all() {
-                let via = ipv6::Via::Interface(below.clone());
+                let via = ipv6::RouteTarget::Interface(below.clone());
                 routes.push(ipv6::Route { network: Ipv6Addr::UNSPECIFIED, prefix: 0, via });
             }
             for LineRoute { network, prefix, router } in line.ways().filter(|_| !addresses.is_empty() || has_way) {
-                let via = router.and_then(v6).map_or_else(|| ipv6::Via::Interface(below.clone()), ipv6::Via::Gateway);
+                let via = router
+                    .and_then(v6)
+                    .map_or_else(|| ipv6::RouteTarget::Interface(below.clone()), ipv6::RouteTarget::Gateway);
                 routes.extend(v6(network).map(|network| ipv6::Route { network, prefix, via }));
             }
             let neighbours = match line.mac {

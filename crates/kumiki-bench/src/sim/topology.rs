@@ -192,7 +192,11 @@ impl<'a> Builder<'a> {
             let network = network(side, edge);
             let uplink = self.interface(&line, uplink(network, 2), 30);
             config.interfaces.push(uplink);
-            config.routes.push(ip::Route { network, prefix: 16, via: ip::Via::Gateway(self::uplink(network, 1)) });
+            config.routes.push(ip::Route {
+                network,
+                prefix: 16,
+                via: ip::RouteTarget::Gateway(self::uplink(network, 1)),
+            });
         }
         self.machine("core", config, None)
     }

@@ -44,7 +44,7 @@ use kumiki_octets::Message;
 use kumiki_wire::inet::arp::{Header, LEN, Operation, hardware};
 use kumiki_wire::inet::ethernet::MacAddr;
 
-use crate::resolution::{self, Bounds, Cache, Found, OWN, below, user};
+use crate::resolution::{self, Bounds, Cache, OWN, Resolution, below, user};
 use crate::{Assignment, Change};
 
 #[cfg(test)]
@@ -266,13 +266,13 @@ impl Arp {
         let may_ask = self.mac.is_some();
         let found = self.cache.find(next_hop, (from, unit), may_ask, cx.now());
         match found {
-            Found::At { address, datagram, old } => {
+            Resolution::At { address, datagram, old } => {
                 transmit(address, datagram, cx);
                 if old {
                     self.ask(next_hop, Some(address), cx);
                 }
             }
-            Found::Waits { ask, gone } => {
+            Resolution::Waits { ask, gone } => {
                 self.counters.queued += 1;
                 self.unresolved(gone, cx);
                 if ask {

@@ -9,7 +9,7 @@ use super::route::Bits;
 use crate::{AssignedRoute, Assignment, Authority, Change};
 
 /// A route that was given while IP ran: network, prefix, interface, router.
-pub(crate) type Given<A> = (A, u8, usize, Option<A>);
+pub(crate) type AddedRoute<A> = (A, u8, usize, Option<A>);
 
 impl<F: Family> Ip<F> {
     /// Does what `what` asks for, and tells it where it has happened.
@@ -165,7 +165,7 @@ impl<F: Family> Ip<F> {
 }
 
 /// `way` by `interface`, bits beyond its prefix cleared; `None` where it is of another version.
-fn given_of<F: Family>(interface: usize, way: AssignedRoute) -> Option<Given<F::Address>> {
+fn given_of<F: Family>(interface: usize, way: AssignedRoute) -> Option<AddedRoute<F::Address>> {
     let network: F::Address = Address::from(way.network).get()?;
     let router = match way.router {
         Some(router) => Some(Address::from(router).get()?),

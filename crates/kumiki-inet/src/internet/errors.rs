@@ -5,7 +5,7 @@ use kumiki_octets::{Message, Sum};
 use kumiki_wire::inet::IpParameters;
 
 use super::checksum::is_intact;
-use super::family::{Facts, Family};
+use super::family::{Family, HeaderFields};
 use super::node::Ip;
 use super::route::Bits;
 use super::send::Outgoing;
@@ -18,7 +18,7 @@ pub(super) const REASSEMBLY: u8 = 1;
 
 /// What an error says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Trouble {
+pub enum IcmpError {
     /// The destination cannot be reached, by this code.
     Unreachable(u8),
     /// The next hop carries no more than so many octets.
@@ -29,7 +29,7 @@ pub enum Trouble {
     Parameter(u8, u32),
 }
 
-impl Trouble {
+impl IcmpError {
     /// What it means to a transport.
     pub(super) fn problem<F: Family>(self) -> Problem {
         let (kind, code) = match self {
@@ -72,12 +72,12 @@ impl Trouble {
 
 /// [`reason_of`](crate::reason_of) of one version.
 pub(crate) fn reason_of<F: Family>(problem: Problem) -> Option<Reason> {
-    Trouble::of::<F>(problem)?.reason::<F>()
+    IcmpError::of::<F>(problem)?.reason::<F>()
 }
 
 /// A datagram that an error may be about.
 #[derive(Clone, Copy, Debug)]
-pub struct About<F: Family> {
+pub struct OriginalDatagram<F: Family> {
     pub(crate) header: F::Header,
     /// It went to several hosts, by its address or by that of the link.
     pub(crate) group: bool,
@@ -87,7 +87,7 @@ pub struct About<F: Family> {
     pub(crate) reassembled: bool,
 }
 
-impl<F: Family> About<F> {
+impl<F: Family> OriginalDatagram<F> {
     /// A datagram of which only the header is known.
     const fn of(header: F::Header, group: bool) -> Self {
         Self { header, group, interface: None, reassembled: false }
@@ -101,7 +101,13 @@ pub(super) fn push_header<F: Family>(header: &F::Header, data: &mut Message) {
 
 impl<F: Family> Ip<F> {
     /// Sends an error about `datagram`, which begins with its header, where one may be sent.
-    pub(crate) fn error(&mut self, about: &About<F>, trouble: Trouble, datagram: &Message, cx: &mut Context<'_>) {
+    pub(crate) fn error(
+        &mut self,
+        about: &OriginalDatagram<F>,
+        trouble: IcmpError,
+        datagram: &Message,
+        cx: &mut Context<'_>,
+    ) {
         if !F::is_answerable(self, about, trouble, datagram) {
             return;
         }
@@ -120,7 +126,7 @@ impl<F: Family> Ip<F> {
         let octets = F::emit_icmp(trouble, sum.checksum());
         error.push(octets.len()).copy_from_slice(&octets);
         self.counters.icmp_out_errors += 1;
-        let Facts { source, destination, how, .. } = F::facts(&about.header);
+        let HeaderFields { source, destination, how, .. } = F::facts(&about.header);
         let outgoing = Outgoing {
             protocol: F::NAMES.icmp,
             // The address that was spoken to, or that of the interface it leaves by.
@@ -137,7 +143,7 @@ impl<F: Family> Ip<F> {
     pub(super) fn refuse(&mut self, from: Above, unit: Box<Unit>, problem: Problem, cx: &mut Context<'_>) {
         let Unit { source, destination, options, mut data, .. } = *unit;
         let (Some(source), Some(destination), Some(trouble), Some(IpProtocol(protocol))) =
-            (source.get(), destination.get(), Trouble::of::<F>(problem), self.users.number(from, options.under))
+            (source.get(), destination.get(), IcmpError::of::<F>(problem), self.users.number(from, options.under))
         else {
             return;
         };
@@ -146,7 +152,7 @@ impl<F: Family> Ip<F> {
         let outgoing = Outgoing { protocol, source: Some(source), destination, how, options: Default::default() };
         if let Some(header) = F::header(&outgoing, source, data.len()) {
             push_header::<F>(&header, &mut data);
-            self.error(&About::of(header, options.group), trouble, &data, cx);
+            self.error(&OriginalDatagram::of(header, options.group), trouble, &data, cx);
         }
     }
 
@@ -165,10 +171,10 @@ impl<F: Family> Ip<F> {
             cx.drop(F::NAMES.quotes_nothing);
             return;
         };
-        let Facts { source, total, .. } = F::facts(&quoted);
+        let HeaderFields { source, total, .. } = F::facts(&quoted);
         let problem = match trouble {
-            Some(Trouble::TooBig(mtu)) => F::believed(mtu, total).map(|mtu| Problem::TooBig { mtu }),
-            trouble => trouble.map(Trouble::problem::<F>),
+            Some(IcmpError::TooBig(mtu)) => F::believed(mtu, total).map(|mtu| Problem::TooBig { mtu }),
+            trouble => trouble.map(IcmpError::problem::<F>),
         };
         let Some(problem) = problem else {
             cx.drop("ICMP error of no consequence");
@@ -203,8 +209,8 @@ impl<F: Family> Ip<F> {
         if self.is_local(F::facts(&header).source) {
             self.tell_of(&header, Problem::NoNeighbour, datagram, cx);
         } else {
-            let trouble = Trouble::Unreachable(F::NAMES.no_neighbour);
-            self.error(&About::of(header, false), trouble, &datagram, cx);
+            let trouble = IcmpError::Unreachable(F::NAMES.no_neighbour);
+            self.error(&OriginalDatagram::of(header, false), trouble, &datagram, cx);
         }
     }
 

@@ -7,17 +7,17 @@ use kumiki_octets::{Message, Sum};
 use kumiki_wire::inet::IpParameters;
 use kumiki_wire::inet::ipv4::Ecn;
 
-use super::errors::{About, Trouble};
+use super::errors::{IcmpError, OriginalDatagram};
 use super::node::{Ip, Port};
 use super::reassembly::Overlap;
-use super::recent::Plain;
+use super::recent::BareHeader;
 use super::route::{Bits, Hop};
-use super::send::{Outgoing, Reach};
+use super::send::{LinkDestination, Outgoing};
 use crate::Authority;
 
 /// What both versions have in a header, under the names of version 4.
 #[derive(Clone, Copy, Debug)]
-pub struct Facts<A> {
+pub struct HeaderFields<A> {
     pub(crate) source: A,
     pub(crate) destination: A,
     /// How the datagram travels.
@@ -65,7 +65,7 @@ pub trait Family: Copy + Debug + Send + 'static {
     /// What a user's datagram is sent with beside [`IpParameters`].
     type Options: Copy + Default + Debug;
     /// Our addresses on an interface.
-    type Own: Debug + Send;
+    type LocalAddresses: Debug + Send;
     /// How the link addresses of next hops are found on an interface.
     type Link: Debug + Send;
     /// What only this version keeps.
@@ -145,10 +145,10 @@ pub trait Family: Copy + Debug + Send + 'static {
     /// It is ours no longer; how many bits its network had, if it was.
     fn remove(ip: &mut Ip<Self>, interface: usize, address: Self::Address) -> Option<u8>;
     /// How the link address of `next` is found on the interface, if it can be.
-    fn reach(port: &Port<Self>, next: Self::Address) -> Option<Reach>;
+    fn reach(port: &Port<Self>, next: Self::Address) -> Option<LinkDestination>;
     /// A datagram has come from an address by way of a link address, to who [takes all](Ip::any_destination) and answers by the way that it came.
     fn met(_: &mut Ip<Self>, _interface: usize, _from: (Self::Address, Address), _: &mut Context<'_>) {}
-    /// Sends a packet whose next hop has [`Reach::Asked`].
+    /// Sends a packet whose next hop has [`LinkDestination::Asked`].
     fn ask(_: &mut Ip<Self>, _: Hop<Self::Address>, _: Box<Unit>, _: &mut Context<'_>) {}
     /// The largest datagram that may be sent.
     fn mtu(port: &Port<Self>) -> u32 {
@@ -164,7 +164,7 @@ pub trait Family: Copy + Debug + Send + 'static {
     // Headers.
 
     /// What is in a header.
-    fn facts(header: &Self::Header) -> Facts<Self::Address>;
+    fn facts(header: &Self::Header) -> HeaderFields<Self::Address>;
     /// Whether it has no options, and nothing was left of its way.
     fn is_plain(header: &Self::Header) -> bool;
     /// Reads the header at the front of `datagram`, and takes off what is behind the end that it says.
@@ -174,11 +174,11 @@ pub trait Family: Copy + Debug + Send + 'static {
         _datagram: &mut Message,
         _source: Self::Address,
         _destination: Self::Address,
-    ) -> Option<Plain<Self::Address>> {
+    ) -> Option<BareHeader<Self::Address>> {
         None
     }
     /// Puts a plain header in front of `data`; of a version that [keeps ways](Self::KEEPS_WAYS).
-    fn put_plain(_: &Plain<Self::Address>, _data: &mut Message) {}
+    fn put_plain(_: &BareHeader<Self::Address>, _data: &mut Message) {}
     /// Reads the header of a datagram that is not all there.
     fn parse_quoted(datagram: &mut Message) -> Option<Self::Header>;
     /// A header before `len` octets; `None` where they are too many.
@@ -210,11 +210,11 @@ pub trait Family: Copy + Debug + Send + 'static {
     // Receiving.
 
     /// Why nobody may send such a datagram, and what its source is told.
-    fn refusal(ip: &Ip<Self>, about: &About<Self>) -> Option<(&'static str, Option<Trouble>)>;
+    fn refusal(ip: &Ip<Self>, about: &OriginalDatagram<Self>) -> Option<(&'static str, Option<IcmpError>)>;
     /// Takes a datagram for us.
-    fn take_ours(ip: &mut Ip<Self>, about: &About<Self>, unit: Box<Unit>, cx: &mut Context<'_>);
+    fn take_ours(ip: &mut Ip<Self>, about: &OriginalDatagram<Self>, unit: Box<Unit>, cx: &mut Context<'_>);
     /// Whether it is about the link and its neighbours, so that it is for whoever has the interface.
-    fn is_of_link(_: &About<Self>, _datagram: &Message) -> bool {
+    fn is_of_link(_: &OriginalDatagram<Self>, _datagram: &Message) -> bool {
         false
     }
     /// What a user is told beside [`IpParameters`].
@@ -222,7 +222,7 @@ pub trait Family: Copy + Debug + Send + 'static {
         Parameters::NONE
     }
     /// Whether somebody else's datagram may go on; counts it where not.
-    fn may_pass(ip: &mut Ip<Self>, about: &About<Self>, datagram: &Message, cx: &mut Context<'_>) -> bool;
+    fn may_pass(ip: &mut Ip<Self>, about: &OriginalDatagram<Self>, datagram: &Message, cx: &mut Context<'_>) -> bool;
 
     // Fragments.
 
@@ -237,17 +237,17 @@ pub trait Family: Copy + Debug + Send + 'static {
     // Errors of ICMP.
 
     /// Writes the header of an error.
-    fn emit_icmp(trouble: Trouble, checksum: u16) -> [u8; 8];
+    fn emit_icmp(trouble: IcmpError, checksum: u16) -> [u8; 8];
     /// Reads the ICMP header at the front, and takes it off; `Some(None)` where it is of no error that means anything to us.
-    fn pop_icmp(message: &mut Message) -> Option<Option<Trouble>>;
+    fn pop_icmp(message: &mut Message) -> Option<Option<IcmpError>>;
     /// What ICMP sums before its own octets.
     fn icmp_pseudo(_: &Self::Header, _len: usize) -> Sum {
         Sum::ZERO
     }
     /// Whether an error about it may be sent.
-    fn is_answerable(ip: &Ip<Self>, about: &About<Self>, trouble: Trouble, datagram: &Message) -> bool;
+    fn is_answerable(ip: &Ip<Self>, about: &OriginalDatagram<Self>, trouble: IcmpError, datagram: &Message) -> bool;
     /// Whether there is an address of ours for an error about a datagram that went to none.
-    fn has_answer(_: &mut Ip<Self>, _: &About<Self>) -> bool {
+    fn has_answer(_: &mut Ip<Self>, _: &OriginalDatagram<Self>) -> bool {
         true
     }
     /// The type of service of errors about a datagram with this one.

@@ -10,7 +10,7 @@ use kumiki_graph::{Context, Token, Unit};
 use kumiki_octets::Message;
 
 use super::checksum::complete_checksum;
-use super::errors::{About, REASSEMBLY, Trouble};
+use super::errors::{IcmpError, OriginalDatagram, REASSEMBLY};
 use super::family::Family;
 use super::node::{Ip, REASSEMBLY_TIMER};
 use super::reassembly::{Fragment, FragmentProgress};
@@ -30,7 +30,7 @@ pub(crate) struct FragmentKey<A> {
 }
 
 /// What is kept of the first fragment: it, and what it carries, where the header does not say that.
-pub(crate) type FragmentHead<F> = (About<F>, u8);
+pub(crate) type FragmentHead<F> = (OriginalDatagram<F>, u8);
 
 impl<F: Family> Ip<F> {
     /// Cuts `datagram`, which begins with `header`, so that no piece is longer than `mtu`. Content is shared, not copied.
@@ -114,7 +114,7 @@ impl<F: Family> Ip<F> {
             if let Some(((mut about, next), first)) = late
                 && let Some(first) = F::rejoin(&mut about.header, next, None, first)
             {
-                self.error(&about, Trouble::TimeExceeded(REASSEMBLY), &first, cx);
+                self.error(&about, IcmpError::TimeExceeded(REASSEMBLY), &first, cx);
             }
         }
         cx.clear_timer(&mut self.reassembly_timer);

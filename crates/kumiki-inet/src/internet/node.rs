@@ -6,7 +6,7 @@ use kumiki_graph::{
     Service, Shape, TimerSlot, Token, Unit, UnitIndication, UnitRequest,
 };
 
-use super::assignment::Given;
+use super::assignment::AddedRoute;
 use super::counters::Counters;
 use super::family::Family;
 use super::fragments::{FragmentHead, FragmentKey};
@@ -38,13 +38,13 @@ pub struct Port<F: Family> {
     pub(crate) mtu: u32,
     burst: u32,
     pub(crate) up: bool,
-    pub(crate) own: F::Own,
+    pub(crate) own: F::LocalAddresses,
     pub(crate) link: F::Link,
 }
 
 impl<F: Family> Port<F> {
     /// On the layer `below`, for datagrams of `mtu` octets.
-    pub(crate) fn new(below: &str, mtu: u32, own: F::Own, link: F::Link) -> Self {
+    pub(crate) fn new(below: &str, mtu: u32, own: F::LocalAddresses, link: F::Link) -> Self {
         Self {
             name: below.to_owned(),
             below: None,
@@ -84,7 +84,7 @@ pub struct Ip<F: Family> {
     pub(super) by_below: Vec<usize>,
     pub(crate) routes: Routes<F::Address>,
     /// Those of them that came while it ran.
-    pub(crate) given: Vec<(Given<F::Address>, Authority)>,
+    pub(crate) given: Vec<(AddedRoute<F::Address>, Authority)>,
     /// Addresses that others than whoever has the host have given, by their interfaces.
     pub(super) lent: Vec<(usize, F::Address, Authority)>,
     pub(crate) forwarding: bool,

@@ -6,8 +6,8 @@
 use kumiki_graph::{Context, Unit};
 use kumiki_octets::Message;
 
-use super::errors::About;
-use super::family::{Facts, Family};
+use super::errors::OriginalDatagram;
+use super::family::{Family, HeaderFields};
 use super::node::{Ip, Port};
 use super::route::Bits;
 use super::send::SendError;
@@ -17,14 +17,14 @@ const MTU: u32 = 65535;
 
 impl<F: Family> Ip<F> {
     /// From here on the host is behind the layer `below`.
-    pub(crate) fn stand_for(&mut self, below: &str, own: F::Own, link: F::Link) {
+    pub(crate) fn stand_for(&mut self, below: &str, own: F::LocalAddresses, link: F::Link) {
         self.host = Some(self.ports.len());
         self.ports.push(Port::new(below, MTU, own, link));
     }
 
     /// Whether what has come from a network, or from ourselves, is for the host to see.
-    pub(super) fn is_for_host(&self, about: &About<F>, datagram: &Message) -> bool {
-        let Facts { destination, .. } = F::facts(&about.header);
+    pub(super) fn is_for_host(&self, about: &OriginalDatagram<F>, datagram: &Message) -> bool {
+        let HeaderFields { destination, .. } = F::facts(&about.header);
         // Which groups it is in only the host knows.
         let is_its =
             about.group || F::listens_to(self, destination) || self.any_destination || destination.is_loopback();
@@ -32,9 +32,9 @@ impl<F: Family> Ip<F> {
     }
 
     /// Sends what the host has sent: as what is ours, and as it is.
-    pub(super) fn send_for_host(&mut self, about: &About<F>, unit: Box<Unit>, cx: &mut Context<'_>) {
+    pub(super) fn send_for_host(&mut self, about: &OriginalDatagram<F>, unit: Box<Unit>, cx: &mut Context<'_>) {
         self.counters.out_requests += 1;
-        let Facts { source, destination, how, .. } = F::facts(&about.header);
+        let HeaderFields { source, destination, how, .. } = F::facts(&about.header);
         let hop = F::hop(self, destination, Some(source), None).filter(|hop| self.host != Some(hop.interface));
         let sent = match hop {
             Some(hop) => {

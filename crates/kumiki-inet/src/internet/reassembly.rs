@@ -118,7 +118,7 @@ struct Hole {
 
 const INFINITY: usize = usize::MAX;
 
-struct Piece {
+struct HeldFragment {
     first: usize,
     data: Message,
 }
@@ -129,7 +129,7 @@ struct Incomplete<K, H> {
     deadline: Instant,
     holes: SmallVec<[Hole; 4]>,
     /// In order, without overlap.
-    pieces: Vec<Piece>,
+    pieces: Vec<HeldFragment>,
     /// Where it ends, once the last fragment has come.
     end: Option<usize>,
     /// The first fragment's, once it has come.
@@ -182,7 +182,7 @@ impl<K, H> Incomplete<K, H> {
 
     /// Whether this very fragment has come before.
     fn has(&self, first: usize, data: &Message) -> bool {
-        let same = |piece: &&Piece| piece.first == first && piece.data == *data;
+        let same = |piece: &&HeldFragment| piece.first == first && piece.data == *data;
         self.pieces.iter().any(|piece| same(&piece))
     }
 
@@ -218,7 +218,7 @@ impl<K, H> Incomplete<K, H> {
             if let Ok(data) = data.share(from - first, to - from) {
                 self.octets += taken(&data);
                 let at = self.pieces.partition_point(|piece| piece.first < from);
-                self.pieces.insert(at, Piece { first: from, data });
+                self.pieces.insert(at, HeldFragment { first: from, data });
             }
         }
         true

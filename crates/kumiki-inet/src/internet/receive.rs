@@ -5,8 +5,8 @@ use kumiki_octets::Message;
 use kumiki_wire::inet::IpParameters;
 use kumiki_wire::numbering::IP_PROTOCOL;
 
-use super::errors::{About, HOPS, Trouble};
-use super::family::{Facts, Family};
+use super::errors::{HOPS, IcmpError, OriginalDatagram};
+use super::family::{Family, HeaderFields};
 use super::node::Ip;
 use super::route::place_of;
 use super::send::{SendError, readdress};
@@ -39,7 +39,7 @@ impl<F: Family> Ip<F> {
             cx.drop(if is_other { is_of_it } else { "header or length wrong" });
             return;
         };
-        let Facts { source, destination, .. } = F::facts(&header);
+        let HeaderFields { source, destination, .. } = F::facts(&header);
         if self.any_destination
             && let Some(interface) = interface
         {
@@ -48,7 +48,7 @@ impl<F: Family> Ip<F> {
         let is_alone = self.host.is_none() && !self.any_destination && !link_group && F::is_plain(&header);
         let datagram = &mut unit.data;
         let group = link_group || F::is_group(self, destination);
-        let about = About { header, group, interface, reassembled: false };
+        let about = OriginalDatagram { header, group, interface, reassembled: false };
         if self.host.is_some() && self.host == interface {
             self.send_for_host(&about, unit, cx);
         } else if let Some((why, trouble)) = F::refusal(self, &about) {
@@ -81,7 +81,7 @@ impl<F: Family> Ip<F> {
     /// there is none.
     pub(crate) fn hand_up(
         &mut self,
-        about: &About<F>,
+        about: &OriginalDatagram<F>,
         (protocol, at): (u8, usize),
         mut unit: Box<Unit>,
         cx: &mut Context<'_>,
@@ -89,7 +89,7 @@ impl<F: Family> Ip<F> {
         let Some(user) = self.users.find(IpProtocol(protocol)) else {
             return Err(unit);
         };
-        let Facts { source, destination, how, .. } = F::facts(&about.header);
+        let HeaderFields { source, destination, how, .. } = F::facts(&about.header);
         // The headers were read, so they are there.
         let _ = unit.data.pop_header(at);
         self.counters.in_delivers += 1;
@@ -103,19 +103,19 @@ impl<F: Family> Ip<F> {
     }
 
     /// Sends somebody else's datagram on (RFC 1812 section 5.3, RFC 8200 section 3).
-    fn forward(&mut self, about: &About<F>, mut unit: Box<Unit>, cx: &mut Context<'_>) {
-        let Facts { destination, how, len, .. } = F::facts(&about.header);
+    fn forward(&mut self, about: &OriginalDatagram<F>, mut unit: Box<Unit>, cx: &mut Context<'_>) {
+        let HeaderFields { destination, how, len, .. } = F::facts(&about.header);
         if !F::may_pass(self, about, &unit.data, cx) {
             return;
         }
         if how.ttl <= 1 {
             cx.drop(F::NAMES.hops_exceeded);
-            self.error(about, Trouble::TimeExceeded(HOPS), &unit.data, cx);
+            self.error(about, IcmpError::TimeExceeded(HOPS), &unit.data, cx);
             return;
         }
         let Some(hop) = F::hop(self, destination, None, None) else {
             self.count(SendError::NoRoute, cx);
-            self.error(about, Trouble::Unreachable(F::NAMES.no_route), &unit.data, cx);
+            self.error(about, IcmpError::Unreachable(F::NAMES.no_route), &unit.data, cx);
             return;
         };
         // It was read from there, so it is there.

@@ -10,7 +10,7 @@ use kumiki_wire::numbering::IP_PROTOCOL;
 use super::family::Family;
 use super::node::Ip;
 use super::route::{Hop, place_of};
-use super::send::{Outgoing, Reach, readdress, wire_len};
+use super::send::{LinkDestination, Outgoing, readdress, wire_len};
 use crate::IpProtocol;
 
 /// How a datagram between two addresses leaves: for one neighbour, whose link address is known.
@@ -50,7 +50,7 @@ impl<F: Family> Recent<F> {
 
 /// A header without options in front of a whole datagram, which ends where the header says.
 #[derive(Clone, Copy, Debug)]
-pub struct Plain<A> {
+pub struct BareHeader<A> {
     pub(crate) protocol: u8,
     pub(crate) source: A,
     pub(crate) destination: A,
@@ -64,8 +64,10 @@ impl<F: Family> Ip<F> {
         let port = self.ports.get(hop.interface).filter(|_| F::KEEPS_WAYS);
         let reach = port.and_then(|port| Some((F::reach(port, hop.next)?, F::mtu(port), port.below?)));
         self.recent.sent = match reach {
-            Some((Reach::At(link), mtu, below)) => Some(CachedRoute { source, destination, hop, link, mtu, below }),
-            Some((Reach::Asked, ..)) | None => None,
+            Some((LinkDestination::At(link), mtu, below)) => {
+                Some(CachedRoute { source, destination, hop, link, mtu, below })
+            }
+            Some((LinkDestination::Asked, ..)) | None => None,
         };
     }
 
@@ -88,7 +90,7 @@ impl<F: Family> Ip<F> {
         let mut outgoing = Outgoing { protocol, source: Some(source), destination, how, options };
         F::complete(self, &mut outgoing, (source, Some(hop)), &mut unit.data).ok()?;
         let how = outgoing.how;
-        F::put_plain(&Plain { protocol, source, destination, how }, &mut unit.data);
+        F::put_plain(&BareHeader { protocol, source, destination, how }, &mut unit.data);
         self.counters.out_requests += 1;
         let how = IpParameters { tos: how.tos, ..IpParameters::NONE };
         readdress(unit, Address::NONE, Address::NONE, UnitOptions::of(how));

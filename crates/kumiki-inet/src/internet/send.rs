@@ -4,8 +4,8 @@ use kumiki_graph::{Above, Address, Context, Indication, Parameters, Problem, Rep
 use kumiki_octets::{Checksum, Message};
 use kumiki_wire::inet::IpParameters;
 
-use super::errors::{Trouble, push_header};
-use super::family::{Facts, Family};
+use super::errors::{IcmpError, push_header};
+use super::family::{Family, HeaderFields};
 use super::node::Ip;
 use super::route::{Bits, Hop};
 use crate::IpProtocol;
@@ -23,7 +23,7 @@ pub struct Outgoing<F: Family> {
 
 /// How the link address of a next hop is found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Reach {
+pub enum LinkDestination {
     /// It is known.
     At(Address),
     /// The neighbour is asked for it.
@@ -178,7 +178,7 @@ impl<F: Family> Ip<F> {
         let Some(reach) = F::reach(port, hop.next) else {
             return Err((SendError::NoNeighbour, unit));
         };
-        let Facts { destination, how, .. } = F::facts(header);
+        let HeaderFields { destination, how, .. } = F::facts(header);
         let group = F::is_group(self, destination);
         let how = IpParameters { tos: how.tos, ..IpParameters::NONE };
         let options = UnitOptions { group, ..UnitOptions::of(how) };
@@ -202,10 +202,16 @@ impl<F: Family> Ip<F> {
     }
 
     /// Gives the datagram in `unit` to the layer below, at once or when the next hop's link address is known.
-    pub(crate) fn hand_down(&mut self, hop: Hop<F::Address>, reach: Reach, unit: Box<Unit>, cx: &mut Context<'_>) {
+    pub(crate) fn hand_down(
+        &mut self,
+        hop: Hop<F::Address>,
+        reach: LinkDestination,
+        unit: Box<Unit>,
+        cx: &mut Context<'_>,
+    ) {
         match reach {
-            Reach::At(link) => self.down(hop.interface, link, unit, cx),
-            Reach::Asked => F::ask(self, hop, unit, cx),
+            LinkDestination::At(link) => self.down(hop.interface, link, unit, cx),
+            LinkDestination::Asked => F::ask(self, hop, unit, cx),
         }
     }
 
@@ -238,11 +244,11 @@ impl<F: Family> Ip<F> {
 
 impl SendError {
     /// What whoever sent the datagram is told.
-    pub(super) const fn trouble<F: Family>(self) -> Option<Trouble> {
+    pub(super) const fn trouble<F: Family>(self) -> Option<IcmpError> {
         match self {
-            Self::NoRoute => Some(Trouble::Unreachable(F::NAMES.no_route)),
-            Self::NoNeighbour => Some(Trouble::Unreachable(F::NAMES.no_neighbour)),
-            Self::TooBig(mtu) => Some(Trouble::TooBig(mtu)),
+            Self::NoRoute => Some(IcmpError::Unreachable(F::NAMES.no_route)),
+            Self::NoNeighbour => Some(IcmpError::Unreachable(F::NAMES.no_neighbour)),
+            Self::TooBig(mtu) => Some(IcmpError::TooBig(mtu)),
             Self::Impossible(_) => None,
         }
     }

@@ -7,7 +7,7 @@ use kumiki_graph::{Address, Rate};
 use kumiki_settings::{BuildError, Key, Reader, Value};
 
 use super::route::Bits;
-use super::{Route, Via};
+use super::{Route, RouteTarget};
 
 /// A network, or an address and its network: "10.0.0.1/24".
 pub(crate) fn network<A: FromStr + Bits>(text: &str) -> Option<(A, u8)> {
@@ -48,8 +48,8 @@ pub(crate) fn routes<A: FromStr + Bits>(
     let mut routes = Vec::new();
     let route = |to: &str, via: &str| {
         let (network, prefix) = if to == "default" { (any, 0) } else { network(to)? };
-        let by_name = || below.contains(&via).then(|| Via::Interface(via.to_owned()));
-        let via = via.parse().ok().map(Via::Gateway).or_else(by_name)?;
+        let by_name = || below.contains(&via).then(|| RouteTarget::Interface(via.to_owned()));
+        let via = via.parse().ok().map(RouteTarget::Gateway).or_else(by_name)?;
         Some(Route { network, prefix, via })
     };
     reader.pairs(&Key::new("routes", MEANING), "<network>", expected, route, &mut routes)?;

@@ -13,12 +13,12 @@ pub struct Route<A> {
     /// How many leading bits name the network: 0 to 32, or 0 to 128.
     pub prefix: u8,
     /// Where its datagrams go.
-    pub via: Via<A>,
+    pub via: RouteTarget<A>,
 }
 
 /// Where the datagrams of a route go.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Via<A> {
+pub enum RouteTarget<A> {
     /// To this router, which is on the network of one of the interfaces.
     Gateway(A),
     /// Straight to their destination, by the interface on the layer of this name.
@@ -29,7 +29,7 @@ impl Route<Ipv4Addr> {
     /// The default route, by way of `gateway`.
     #[must_use]
     pub const fn default_by(gateway: Ipv4Addr) -> Self {
-        Self { network: Ipv4Addr::UNSPECIFIED, prefix: 0, via: Via::Gateway(gateway) }
+        Self { network: Ipv4Addr::UNSPECIFIED, prefix: 0, via: RouteTarget::Gateway(gateway) }
     }
 }
 
@@ -37,7 +37,7 @@ impl Route<Ipv6Addr> {
     /// The default route, by way of `gateway`.
     #[must_use]
     pub const fn default_by(gateway: Ipv6Addr) -> Self {
-        Self { network: Ipv6Addr::UNSPECIFIED, prefix: 0, via: Via::Gateway(gateway) }
+        Self { network: Ipv6Addr::UNSPECIFIED, prefix: 0, via: RouteTarget::Gateway(gateway) }
     }
 }
 
@@ -119,12 +119,12 @@ impl<A: Bits> Routes<A> {
         let connected = self.clone();
         for route in routes {
             let (interface, gateway) = match &route.via {
-                Via::Gateway(gateway) => {
+                RouteTarget::Gateway(gateway) => {
                     let hop = connected.lookup(*gateway, |_| true);
                     let hop = hop.ok_or(RouteError::Gateway { gateway: *gateway })?;
                     (hop.interface, Some(*gateway))
                 }
-                Via::Interface(name) => {
+                RouteTarget::Interface(name) => {
                     let found = below.iter().position(|below| below == name);
                     let found = found
                         .ok_or_else(|| RouteError::NoSuchInterface { found: name.clone(), known: names(below) })?;

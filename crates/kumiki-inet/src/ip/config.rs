@@ -209,7 +209,7 @@ pub enum Neighbours {
 pub type Route = crate::internet::Route<Ipv4Addr>;
 
 /// Where the datagrams of a route go.
-pub type Via = crate::internet::Via<Ipv4Addr>;
+pub type RouteTarget = crate::internet::RouteTarget<Ipv4Addr>;
 
 /// What is wrong with a [`Route`].
 pub type RouteError = crate::internet::RouteError<Ipv4Addr>;

@@ -8,8 +8,8 @@ use kumiki_wire::inet::icmpv4::{self, Header as IcmpHeader, Message as Icmp, unr
 use kumiki_wire::inet::ipv4::{self, Header, protocol};
 
 use super::Ip;
-use super::family::{About, V4};
-use crate::internet::{Bits, Family, Trouble};
+use super::family::{OriginalDatagram, V4};
+use crate::internet::{Bits, Family, IcmpError};
 
 /// The longest error that we send, its IP header included (RFC 1812 section 4.3.2.3).
 const LONGEST: usize = 576;
@@ -24,7 +24,7 @@ const TOS: u8 = 0x1c;
 const PLATEAUS: [u32; 11] = [65535, 32000, 17914, 8166, 4352, 2002, 1492, 1006, 508, 296, 68];
 
 /// Whether an error about `datagram` may be sent.
-pub(super) fn is_answerable(ip: &Ip, about: &About, datagram: &Message) -> bool {
+pub(super) fn is_answerable(ip: &Ip, about: &OriginalDatagram, datagram: &Message) -> bool {
     let Header { source, fragment_offset, .. } = about.header;
     !about.group
         && fragment_offset == 0
@@ -51,29 +51,29 @@ pub(super) fn is_error(len: usize, datagram: &mut Message) -> bool {
 }
 
 /// An error as a message.
-pub(super) fn message(trouble: Trouble) -> Icmp {
+pub(super) fn message(trouble: IcmpError) -> Icmp {
     match trouble {
-        Trouble::Unreachable(code) => Icmp::DestinationUnreachable { code, next_hop_mtu: 0 },
-        Trouble::TooBig(mtu) => {
+        IcmpError::Unreachable(code) => Icmp::DestinationUnreachable { code, next_hop_mtu: 0 },
+        IcmpError::TooBig(mtu) => {
             let next_hop_mtu = u16::try_from(mtu).unwrap_or(u16::MAX);
             Icmp::DestinationUnreachable { code: unreachable::FRAGMENTATION_NEEDED, next_hop_mtu }
         }
-        Trouble::TimeExceeded(code) => Icmp::TimeExceeded { code },
-        Trouble::Parameter(code, pointer) => {
+        IcmpError::TimeExceeded(code) => Icmp::TimeExceeded { code },
+        IcmpError::Parameter(code, pointer) => {
             Icmp::ParameterProblem { code, pointer: u8::try_from(pointer).unwrap_or(0) }
         }
     }
 }
 
 /// What a message says, if it is an error that is not to be ignored.
-pub(super) fn trouble(message: Icmp) -> Option<Trouble> {
+pub(super) fn trouble(message: Icmp) -> Option<IcmpError> {
     match message {
         Icmp::DestinationUnreachable { code: unreachable::FRAGMENTATION_NEEDED, next_hop_mtu } => {
-            Some(Trouble::TooBig(next_hop_mtu.into()))
+            Some(IcmpError::TooBig(next_hop_mtu.into()))
         }
-        Icmp::DestinationUnreachable { code, .. } => Some(Trouble::Unreachable(code)),
-        Icmp::TimeExceeded { code } => Some(Trouble::TimeExceeded(code)),
-        Icmp::ParameterProblem { code, pointer } => Some(Trouble::Parameter(code, pointer.into())),
+        Icmp::DestinationUnreachable { code, .. } => Some(IcmpError::Unreachable(code)),
+        Icmp::TimeExceeded { code } => Some(IcmpError::TimeExceeded(code)),
+        Icmp::ParameterProblem { code, pointer } => Some(IcmpError::Parameter(code, pointer.into())),
         // Quench: RFC 6633 (MUST-55). The rest are no errors.
         Icmp::SourceQuench
         | Icmp::Redirect { .. }

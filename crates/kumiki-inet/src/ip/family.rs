@@ -11,7 +11,9 @@ use kumiki_wire::numbering::{ETHER_TYPE, MAPOS_PROTOCOL, PPP_PROTOCOL};
 
 use super::{Config, Hop, Ip, Kind, Neighbours, Port, errors, source_route};
 use crate::Authority;
-use crate::internet::{self, Facts, Family, Fragment, FragmentKey, Names, Outgoing, Overlap, Reach, Trouble, UNIT};
+use crate::internet::{
+    self, Family, Fragment, FragmentKey, HeaderFields, IcmpError, LinkDestination, Names, Outgoing, Overlap, UNIT,
+};
 
 /// All hosts on this network (RFC 1112 section 4).
 const ALL_HOSTS: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 1);
@@ -28,10 +30,10 @@ pub struct State {
     pub(super) known: Vec<(u32, Kind)>,
 }
 
-type Plain = internet::Plain<Ipv4Addr>;
+type BareHeader = internet::BareHeader<Ipv4Addr>;
 
 /// A datagram that an error may be about.
-pub(super) type About = internet::About<V4>;
+pub(super) type OriginalDatagram = internet::OriginalDatagram<V4>;
 
 /// The most octets that can stand behind a header with `options`.
 fn max_data(options: Options) -> usize {
@@ -56,7 +58,7 @@ impl Family for V4 {
     type Header = Header;
     type Options = Options;
     /// Each with how many bits its network has; the first one where none fits better.
-    type Own = Vec<(Ipv4Addr, u8)>;
+    type LocalAddresses = Vec<(Ipv4Addr, u8)>;
     type Link = Neighbours;
     type State = State;
 
@@ -165,16 +167,16 @@ impl Family for V4 {
         Some(prefix)
     }
 
-    fn reach(port: &Port, next: Ipv4Addr) -> Option<Reach> {
+    fn reach(port: &Port, next: Ipv4Addr) -> Option<LinkDestination> {
         let link = match &port.link {
             Neighbours::One => Address::NONE,
             Neighbours::Below => Address::from(next),
             Neighbours::Table(table) => table.iter().find(|(neighbour, _)| *neighbour == next)?.1,
         };
-        Some(Reach::At(link))
+        Some(LinkDestination::At(link))
     }
 
-    fn facts(header: &Header) -> Facts<Ipv4Addr> {
+    fn facts(header: &Header) -> HeaderFields<Ipv4Addr> {
         let how = IpParameters {
             ttl: header.time_to_live,
             tos: header.type_of_service,
@@ -183,7 +185,7 @@ impl Family for V4 {
             ..IpParameters::NONE
         };
         let Header { source, destination, total_length, .. } = *header;
-        Facts { source, destination, how, len: header.len(), total: total_length.into() }
+        HeaderFields { source, destination, how, len: header.len(), total: total_length.into() }
     }
 
     fn is_plain(header: &Header) -> bool {
@@ -202,7 +204,7 @@ impl Family for V4 {
     }
 
     #[inline]
-    fn plain(datagram: &mut Message, source: Ipv4Addr, destination: Ipv4Addr) -> Option<Plain> {
+    fn plain(datagram: &mut Message, source: Ipv4Addr, destination: Ipv4Addr) -> Option<BareHeader> {
         let total = datagram.len();
         let front = datagram.front_at_least(MIN_LEN).first_chunk()?;
         let header = PlainHeader::between(source, destination, front, total)?;
@@ -213,12 +215,12 @@ impl Family for V4 {
             identification: header.identification,
             ..IpParameters::NONE
         };
-        Some(Plain { protocol: header.protocol, source, destination, how })
+        Some(BareHeader { protocol: header.protocol, source, destination, how })
     }
 
     #[inline]
-    fn put_plain(plain: &Plain, data: &mut Message) {
-        let Plain { protocol, source, destination, how } = *plain;
+    fn put_plain(plain: &BareHeader, data: &mut Message) {
+        let BareHeader { protocol, source, destination, how } = *plain;
         let header = PlainHeader {
             type_of_service: how.tos,
             total_length: u16::try_from(data.len() + MIN_LEN).unwrap_or(u16::MAX),
@@ -294,7 +296,7 @@ impl Family for V4 {
         Ok(())
     }
 
-    fn refusal(ip: &Ip, about: &About) -> Option<(&'static str, Option<Trouble>)> {
+    fn refusal(ip: &Ip, about: &OriginalDatagram) -> Option<(&'static str, Option<IcmpError>)> {
         let outside = about.interface.is_some();
         let Header { source, destination, .. } = about.header;
         if outside && (is_martian(source) || ip.kind(source) == Some(Kind::Broadcast)) {
@@ -302,13 +304,13 @@ impl Family for V4 {
         } else if outside && (destination.is_loopback() || destination.octets().starts_with(&[0])) {
             Some(("destination that nobody can have", None))
         } else if source_route::is_live(&about.header) {
-            Some(("source route", Some(Trouble::Unreachable(unreachable::SOURCE_ROUTE_FAILED))))
+            Some(("source route", Some(IcmpError::Unreachable(unreachable::SOURCE_ROUTE_FAILED))))
         } else {
             None
         }
     }
 
-    fn take_ours(ip: &mut Ip, about: &About, unit: Box<Unit>, cx: &mut Context<'_>) {
+    fn take_ours(ip: &mut Ip, about: &OriginalDatagram, unit: Box<Unit>, cx: &mut Context<'_>) {
         if about.header.is_fragment() {
             ip.take_fragment(about, unit, cx);
         } else {
@@ -320,7 +322,7 @@ impl Family for V4 {
         source_route::back(header).map_or(Parameters::NONE, Parameters::of)
     }
 
-    fn may_pass(ip: &mut Ip, about: &About, _: &Message, cx: &mut Context<'_>) -> bool {
+    fn may_pass(ip: &mut Ip, about: &OriginalDatagram, _: &Message, cx: &mut Context<'_>) -> bool {
         let Header { source, destination, .. } = about.header;
         // 0/8 and 240/4 lead nowhere; a source in 0/8 is nobody's.
         let nowhere = destination.to_bits() >> 28 == 0xf || source.octets().starts_with(&[0]);
@@ -354,19 +356,19 @@ impl Family for V4 {
         (data.len() <= max_data(header.options)).then(|| with_header(header, data))
     }
 
-    fn emit_icmp(trouble: Trouble, checksum: u16) -> [u8; 8] {
+    fn emit_icmp(trouble: IcmpError, checksum: u16) -> [u8; 8] {
         let mut octets = [0; icmpv4::MIN_LEN];
         icmpv4::Header { message: errors::message(trouble), checksum }.emit(&mut octets);
         octets
     }
 
-    fn pop_icmp(message: &mut Message) -> Option<Option<Trouble>> {
+    fn pop_icmp(message: &mut Message) -> Option<Option<IcmpError>> {
         let (header, len) = icmpv4::Header::parse(message.front_at_least(icmpv4::MIN_LEN)).ok()?;
         let _ = message.pop(len);
         Some(errors::trouble(header.message))
     }
 
-    fn is_answerable(ip: &Ip, about: &About, _: Trouble, datagram: &Message) -> bool {
+    fn is_answerable(ip: &Ip, about: &OriginalDatagram, _: IcmpError, datagram: &Message) -> bool {
         errors::is_answerable(ip, about, datagram)
     }
 
@@ -390,7 +392,7 @@ impl Family for V4 {
 
 impl Ip {
     /// Takes a fragment of a datagram for us.
-    fn take_fragment(&mut self, about: &About, mut unit: Box<Unit>, cx: &mut Context<'_>) {
+    fn take_fragment(&mut self, about: &OriginalDatagram, mut unit: Box<Unit>, cx: &mut Context<'_>) {
         self.counters.reasm_reqds += 1;
         let header = &about.header;
         let mut data = core::mem::take(&mut unit.data);
@@ -415,7 +417,7 @@ impl Ip {
     }
 
     /// Hands a whole datagram to its user.
-    fn deliver(&mut self, about: &About, mut unit: Box<Unit>, cx: &mut Context<'_>) {
+    fn deliver(&mut self, about: &OriginalDatagram, mut unit: Box<Unit>, cx: &mut Context<'_>) {
         let (protocol, len) = (about.header.protocol, about.header.len());
         if protocol == protocol::ICMP && errors::is_error(len, &mut unit.data) {
             // The header was read, so it is there.
@@ -425,7 +427,7 @@ impl Ip {
             self.counters.in_unknown_protos += 1;
             cx.drop("no user for the protocol");
             if protocol != protocol::ICMP {
-                self.error(about, Trouble::Unreachable(unreachable::PROTOCOL), &unit.data, cx);
+                self.error(about, IcmpError::Unreachable(unreachable::PROTOCOL), &unit.data, cx);
             }
         }
     }

@@ -55,7 +55,7 @@ mod tests;
 
 use crate::internet;
 pub use crate::internet::{Counters, Rate, Reassembly};
-pub use config::{Config, ConfigError, Interface, Neighbours, Route, RouteError, Via};
+pub use config::{Config, ConfigError, Interface, Neighbours, Route, RouteError, RouteTarget};
 use family::State;
 pub(crate) use family::V4;
 

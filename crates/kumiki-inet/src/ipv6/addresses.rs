@@ -16,7 +16,7 @@ const TWO_HOURS: Duration = Duration::from_secs(7200);
 
 /// Whether an address may be used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Standing {
+pub(super) enum AddressState {
     /// Somebody else may have it: it will be asked for so many times more, next at this time.
     Tentative { left: u8, next: Instant },
     /// It is ours.
@@ -27,9 +27,9 @@ pub(super) enum Standing {
 
 /// An address of an interface.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Own {
+pub struct LocalAddress {
     pub(super) address: Ipv6Addr,
-    pub(super) standing: Standing,
+    pub(super) standing: AddressState,
     /// Who has said so, where it is not of the configuration.
     pub(super) by: Option<Authority>,
     /// How many leading bits of it name the network that it gave us a route to.
@@ -42,13 +42,13 @@ pub struct Own {
     pub(super) deprecated: bool,
 }
 
-impl Own {
-    pub(super) const fn new(address: Ipv6Addr, standing: Standing) -> Self {
+impl LocalAddress {
+    pub(super) const fn new(address: Ipv6Addr, standing: AddressState) -> Self {
         Self { address, standing, by: None, prefix: None, preferred: None, valid: None, deprecated: false }
     }
 
     pub(super) fn is_ours(&self) -> bool {
-        self.standing == Standing::Ours
+        self.standing == AddressState::Ours
     }
 
     /// Made of a prefix that a router advertised.
@@ -59,8 +59,8 @@ impl Own {
     /// When something changes by itself.
     pub(super) fn next_due(&self) -> Option<Instant> {
         let asked = match self.standing {
-            Standing::Tentative { next, .. } => Some(next),
-            Standing::Ours | Standing::Duplicate => None,
+            AddressState::Tentative { next, .. } => Some(next),
+            AddressState::Ours | AddressState::Duplicate => None,
         };
         let preferred = self.preferred.filter(|_| !self.deprecated);
         [asked, preferred, self.valid].into_iter().flatten().min()
@@ -92,7 +92,7 @@ impl Own {
 }
 
 /// Whether `address` is among `own`, and may be used.
-pub(super) fn has(own: &[Own], address: Ipv6Addr) -> bool {
+pub(super) fn has(own: &[LocalAddress], address: Ipv6Addr) -> bool {
     own.iter().any(|it| it.address == address && it.is_ours())
 }
 
@@ -111,7 +111,7 @@ pub(super) const fn scope(address: Ipv6Addr) -> u8 {
 }
 
 /// The one among `own` from which a packet to `to` should come.
-pub(super) fn select(own: &[Own], to: Ipv6Addr) -> Option<Ipv6Addr> {
+pub(super) fn select(own: &[LocalAddress], to: Ipv6Addr) -> Option<Ipv6Addr> {
     let ours = || own.iter().filter(|it| it.is_ours());
     if let Some(same) = ours().find(|it| it.address == to) {
         return Some(same.address);

@@ -227,7 +227,7 @@ impl Default for Discovery {
 pub type Route = crate::internet::Route<Ipv6Addr>;
 
 /// Where the packets of a route go.
-pub type Via = crate::internet::Via<Ipv6Addr>;
+pub type RouteTarget = crate::internet::RouteTarget<Ipv6Addr>;
 
 /// What is wrong with a [`Route`].
 pub type RouteError = crate::internet::RouteError<Ipv6Addr>;

@@ -13,10 +13,10 @@ use kumiki_wire::inet::icmpv6::option::{Opt, Opts};
 use kumiki_wire::inet::icmpv6::{Header as IcmpHeader, MAX_LEN, Message as Icmp};
 use kumiki_wire::inet::ipv6::{ALL_NODES, Header, link_local, next_header, solicited_node};
 
-use super::addresses::{Own, Standing, select};
+use super::addresses::{AddressState, LocalAddress, select};
 use super::config::{Discovery, Neighbours};
 use super::errors::pseudo;
-use super::family::{About, V6, with_header};
+use super::family::{OriginalDatagram, V6, with_header};
 use super::neighbours::{Advertised, Cache, NeighbourAction, Packet, State};
 use super::routers::{Routers, default_by};
 use super::{Hop, Ip};
@@ -83,10 +83,10 @@ impl Discover {
 }
 
 /// What an address is that is asked for so often, first at `next`.
-const fn standing(transmits: u8, next: Instant) -> Standing {
+const fn standing(transmits: u8, next: Instant) -> AddressState {
     match transmits {
-        0 => Standing::Ours,
-        left => Standing::Tentative { left, next },
+        0 => AddressState::Ours,
+        left => AddressState::Tentative { left, next },
     }
 }
 
@@ -128,16 +128,16 @@ impl Ip {
         let rest = configured.addresses.into_iter().map(|(address, prefix)| (address, Some(prefix)));
         if let Some(port) = self.ports.get_mut(interface) {
             let all = rest.chain([(local, None)]);
-            let all = all.map(|(address, prefix)| Own { prefix, ..Own::new(address, standing) });
+            let all = all.map(|(address, prefix)| LocalAddress { prefix, ..LocalAddress::new(address, standing) });
             // Some may have come before.
-            let early = core::mem::take(&mut port.own).into_iter().map(|it| Own { standing, ..it });
+            let early = core::mem::take(&mut port.own).into_iter().map(|it| LocalAddress { standing, ..it });
             port.own = all.chain(early).collect();
         }
         self.tick(cx);
     }
 
     /// What an address is that `interface` gets now.
-    pub(super) fn standing_of_new(&mut self, interface: usize, now: Instant) -> Standing {
+    pub(super) fn standing_of_new(&mut self, interface: usize, now: Instant) -> AddressState {
         standing(self.discover_at(interface).map_or(0, |it| it.config.duplicate_transmits), now)
     }
 
@@ -160,7 +160,7 @@ impl Ip {
     fn set_discovery_timer(&mut self, cx: &mut Context<'_>) {
         let due = self.ports.iter().filter_map(|port| match &port.link {
             Link::Discover(it) => {
-                let own = port.own.iter().filter_map(Own::next_due);
+                let own = port.own.iter().filter_map(LocalAddress::next_due);
                 own.chain(it.next_due()).min()
             }
             Link::One | Link::Table(_) => None,
@@ -181,14 +181,14 @@ impl Ip {
         };
         let (mut ask, mut told) = (Vec::new(), Vec::new());
         port.own.retain_mut(|own| {
-            if let Standing::Tentative { left, next } = &mut own.standing
+            if let AddressState::Tentative { left, next } = &mut own.standing
                 && *next <= now
             {
                 if let Some(fewer) = left.checked_sub(1) {
                     (*left, *next) = (fewer, now + retransmit);
                     ask.push(own.address);
                 } else {
-                    own.standing = Standing::Ours;
+                    own.standing = AddressState::Ours;
                     told.extend(own.told(interface));
                 }
             }
@@ -284,7 +284,7 @@ impl Ip {
     // Messages.
 
     /// Takes a message of neighbour discovery, which begins with its ICMP header (RFC 4861 sections 6.1 and 7.1).
-    pub(super) fn discover(&mut self, about: &About, mut message: Message, cx: &mut Context<'_>) {
+    pub(super) fn discover(&mut self, about: &OriginalDatagram, mut message: Message, cx: &mut Context<'_>) {
         let header = about.header;
         let near = header.hop_limit == HOP_LIMIT && !about.reassembled;
         let Some(interface) = about.interface.filter(|_| near) else {
@@ -391,15 +391,15 @@ impl Ip {
         });
         let mut is_proxy = false;
         match own {
-            Some(Standing::Ours) => {}
+            Some(AddressState::Ours) => {}
             // A gateway stands for all (section 7.2.8) but for who is known to be elsewhere on the link, or about to be there.
             None if self.any_destination && !nobody && self.is_beyond(interface, target) => is_proxy = true,
             // Somebody else is about to take it too (RFC 4862 section 5.4.3).
-            Some(Standing::Tentative { .. }) if nobody => {
+            Some(AddressState::Tentative { .. }) if nobody => {
                 self.lose(interface, target, cx);
                 return;
             }
-            Some(Standing::Tentative { .. } | Standing::Duplicate) | None => return,
+            Some(AddressState::Tentative { .. } | AddressState::Duplicate) | None => return,
         }
         if !nobody {
             self.heard(interface, source, mac, false, cx);
@@ -454,7 +454,7 @@ impl Ip {
         let own = self.ports.get_mut(interface).map(|port| &mut port.own);
         let mut own = own.into_iter().flatten();
         if let Some(own) = own.find(|it| it.address == address) {
-            own.standing = Standing::Duplicate;
+            own.standing = AddressState::Duplicate;
             let by = own.by.unwrap_or(Authority::Owner);
             self.tell(Assignment { interface, by, change: Change::Duplicate(address.into()) }, cx);
         }
@@ -472,13 +472,13 @@ impl Ip {
             own.find(|it| it.address == target).map(|it| it.standing)
         });
         match own {
-            Some(Standing::Tentative { .. }) => return self.lose(interface, target, cx),
+            Some(AddressState::Tentative { .. }) => return self.lose(interface, target, cx),
             // An address that has been in use for a while stays in use (RFC 4862 section 5.4.4).
-            Some(Standing::Ours) => {
+            Some(AddressState::Ours) => {
                 self.state.counters.duplicates += 1;
                 return cx.drop("an address of ours is somebody else's");
             }
-            Some(Standing::Duplicate) => return,
+            Some(AddressState::Duplicate) => return,
             None => {}
         }
         let mut acts = Vec::new();

@@ -9,8 +9,8 @@ use kumiki_wire::inet::ipv6::extension::Chain;
 use kumiki_wire::inet::ipv6::{self, Header, MIN_MTU, next_header};
 
 use super::MAX_HEADERS;
-use super::family::About;
-use crate::internet::Trouble;
+use super::family::OriginalDatagram;
+use crate::internet::IcmpError;
 
 /// How much of the packet in question an error has room for (RFC 4443 section 2.4 (c)).
 pub(super) const QUOTED: usize = MIN_MTU - ipv6::LEN - MIN_LEN;
@@ -63,10 +63,10 @@ pub(super) fn upper(header: &Header, packet: &mut Message) -> Option<(u8, usize)
 }
 
 /// Whether an error that says `trouble` about `packet` may be sent.
-pub(super) fn is_answerable(about: &About, trouble: Trouble, packet: &Message) -> bool {
+pub(super) fn is_answerable(about: &OriginalDatagram, trouble: IcmpError, packet: &Message) -> bool {
     let source = about.header.source;
     // (e.3) to (e.5): of groups only these may be told, so that paths to them can be found.
-    let also_of_groups = matches!(trouble, Trouble::TooBig(_) | Trouble::Parameter(parameter::OPTION, _));
+    let also_of_groups = matches!(trouble, IcmpError::TooBig(_) | IcmpError::Parameter(parameter::OPTION, _));
     (also_of_groups || !about.group)
         && !source.is_unspecified()
         && !source.is_multicast()
@@ -91,22 +91,22 @@ fn is_error(header: &Header, packet: &mut Message) -> bool {
 }
 
 /// An error as a message.
-pub(super) const fn message(trouble: Trouble) -> Icmp {
+pub(super) const fn message(trouble: IcmpError) -> Icmp {
     match trouble {
-        Trouble::Unreachable(code) => Icmp::DestinationUnreachable { code },
-        Trouble::TooBig(mtu) => Icmp::PacketTooBig { mtu },
-        Trouble::TimeExceeded(code) => Icmp::TimeExceeded { code },
-        Trouble::Parameter(code, pointer) => Icmp::ParameterProblem { code, pointer },
+        IcmpError::Unreachable(code) => Icmp::DestinationUnreachable { code },
+        IcmpError::TooBig(mtu) => Icmp::PacketTooBig { mtu },
+        IcmpError::TimeExceeded(code) => Icmp::TimeExceeded { code },
+        IcmpError::Parameter(code, pointer) => Icmp::ParameterProblem { code, pointer },
     }
 }
 
 /// What a message says, if it is an error.
-pub(super) const fn trouble(message: Icmp) -> Option<Trouble> {
+pub(super) const fn trouble(message: Icmp) -> Option<IcmpError> {
     match message {
-        Icmp::DestinationUnreachable { code } => Some(Trouble::Unreachable(code)),
-        Icmp::PacketTooBig { mtu } => Some(Trouble::TooBig(mtu)),
-        Icmp::TimeExceeded { code } => Some(Trouble::TimeExceeded(code)),
-        Icmp::ParameterProblem { code, pointer } => Some(Trouble::Parameter(code, pointer)),
+        Icmp::DestinationUnreachable { code } => Some(IcmpError::Unreachable(code)),
+        Icmp::PacketTooBig { mtu } => Some(IcmpError::TooBig(mtu)),
+        Icmp::TimeExceeded { code } => Some(IcmpError::TimeExceeded(code)),
+        Icmp::ParameterProblem { code, pointer } => Some(IcmpError::Parameter(code, pointer)),
         Icmp::Echo { .. }
         | Icmp::EchoReply { .. }
         | Icmp::RouterSolicitation

@@ -12,12 +12,14 @@ use kumiki_wire::inet::ipv6::extension::{FRAGMENT_LEN, Fragment as FragmentHeade
 use kumiki_wire::inet::ipv6::{self, Header, LEN, MIN_MTU, PAYLOAD_LENGTH_OFFSET, next_header, solicited_node};
 use kumiki_wire::numbering::{ETHER_TYPE, PPP_PROTOCOL};
 
-use super::addresses::{self, Own, Standing, scope};
+use super::addresses::{self, AddressState, LocalAddress, scope};
 use super::discovery::Link;
 use super::paths::Paths;
 use super::{Config, DiscoveryCounters, Hop, Ip, MAX_PAYLOAD, Port, errors};
 use crate::Authority;
-use crate::internet::{self, Facts, Family, Fragment, FragmentKey, Names, Outgoing, Overlap, Reach, Trouble, UNIT};
+use crate::internet::{
+    self, Family, Fragment, FragmentKey, HeaderFields, IcmpError, LinkDestination, Names, Outgoing, Overlap, UNIT,
+};
 
 /// Version 6.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,7 +35,7 @@ pub struct State {
 }
 
 /// A packet that an error may be about.
-pub(super) type About = internet::About<V6>;
+pub(super) type OriginalDatagram = internet::OriginalDatagram<V6>;
 
 /// `data` behind a header as `header`, but for what follows it and how long that is.
 pub(super) fn with_header(header: &Header, next_header: u8, mut data: Message) -> Message {
@@ -56,7 +58,7 @@ impl Family for V6 {
     type Address = Ipv6Addr;
     type Header = Header;
     type Options = ();
-    type Own = Vec<Own>;
+    type LocalAddresses = Vec<LocalAddress>;
     type Link = Link;
     type State = State;
 
@@ -107,7 +109,7 @@ impl Family for V6 {
             && !matches!(port.link, Link::Discover(_))
         {
             port.own.retain(|it| !it.address.is_unicast_link_local());
-            port.own.push(Own::new(local, Standing::Ours));
+            port.own.push(LocalAddress::new(local, AddressState::Ours));
         }
     }
 
@@ -184,9 +186,9 @@ impl Family for V6 {
             ip.routes.remove(address, before, interface, None);
         }
         let own = &mut ip.ports.get_mut(interface)?.own;
-        own.push(Own { by: Some(by), prefix: Some(prefix), ..Own::new(address, standing) });
+        own.push(LocalAddress { by: Some(by), prefix: Some(prefix), ..LocalAddress::new(address, standing) });
         ip.tick(cx);
-        Some(standing == Standing::Ours)
+        Some(standing == AddressState::Ours)
     }
 
     fn remove(ip: &mut Ip, interface: usize, address: Ipv6Addr) -> Option<u8> {
@@ -212,13 +214,20 @@ impl Family for V6 {
         ip.state.paths.narrow(to, mtu, now);
     }
 
-    fn reach(port: &Port, next: Ipv6Addr) -> Option<Reach> {
+    fn reach(port: &Port, next: Ipv6Addr) -> Option<LinkDestination> {
         match &port.link {
-            Link::One => Some(Reach::At(Address::NONE)),
-            Link::Table(table) => table.iter().find(|(known, _)| *known == next).map(|(_, link)| Reach::At(*link)),
+            Link::One => Some(LinkDestination::At(Address::NONE)),
+            Link::Table(table) => {
+                table.iter().find(|(known, _)| *known == next).map(|(_, link)| LinkDestination::At(*link))
+            }
             Link::Discover(it) => {
-                let at =
-                    |_| if next.is_multicast() { Reach::At(MacAddr::of_ipv6_group(next).into()) } else { Reach::Asked };
+                let at = |_| {
+                    if next.is_multicast() {
+                        LinkDestination::At(MacAddr::of_ipv6_group(next).into())
+                    } else {
+                        LinkDestination::Asked
+                    }
+                };
                 it.mac.map(at)
             }
         }
@@ -232,10 +241,10 @@ impl Family for V6 {
         ip.ask(hop, unit, cx);
     }
 
-    fn facts(header: &Header) -> Facts<Ipv6Addr> {
+    fn facts(header: &Header) -> HeaderFields<Ipv6Addr> {
         let Header { source, destination, traffic_class, hop_limit, payload_length, .. } = *header;
         let how = IpParameters { ttl: hop_limit, tos: traffic_class, ..IpParameters::NONE };
-        Facts { source, destination, how, len: LEN, total: u32::from(payload_length) + Self::HEADER_LEN }
+        HeaderFields { source, destination, how, len: LEN, total: u32::from(payload_length) + Self::HEADER_LEN }
     }
 
     fn is_plain(_: &Header) -> bool {
@@ -298,7 +307,7 @@ impl Family for V6 {
     }
 
     /// RFC 4291 sections 2.5.2, 2.5.3 and 2.7.
-    fn refusal(_: &Ip, about: &About) -> Option<(&'static str, Option<Trouble>)> {
+    fn refusal(_: &Ip, about: &OriginalDatagram) -> Option<(&'static str, Option<IcmpError>)> {
         let outside = about.interface.is_some();
         let Header { source, destination, .. } = about.header;
         if source.is_multicast() {
@@ -310,12 +319,12 @@ impl Family for V6 {
         }
     }
 
-    fn take_ours(ip: &mut Ip, about: &About, unit: Box<Unit>, cx: &mut Context<'_>) {
+    fn take_ours(ip: &mut Ip, about: &OriginalDatagram, unit: Box<Unit>, cx: &mut Context<'_>) {
         ip.take_ours(about, unit, cx);
     }
 
     /// Neighbour discovery: RFC 4861 section 4. From beyond the link none of it has this hop limit, and nobody believes it.
-    fn is_of_link(about: &About, packet: &Message) -> bool {
+    fn is_of_link(about: &OriginalDatagram, packet: &Message) -> bool {
         const MESSAGES: core::ops::RangeInclusive<u8> = kind::ROUTER_SOLICITATION..=kind::REDIRECT;
         let mut first = [0];
         about.header.next_header == next_header::ICMPV6
@@ -324,7 +333,7 @@ impl Family for V6 {
             && MESSAGES.contains(&first[0])
     }
 
-    fn may_pass(ip: &mut Ip, about: &About, packet: &Message, cx: &mut Context<'_>) -> bool {
+    fn may_pass(ip: &mut Ip, about: &OriginalDatagram, packet: &Message, cx: &mut Context<'_>) -> bool {
         let Header { source, destination, next_header, .. } = about.header;
         if next_header == next_header::HOP_BY_HOP && !ip.pass_hop(about, packet, cx) {
             return false;
@@ -336,7 +345,7 @@ impl Family for V6 {
         if scope(source) <= 2 {
             ip.refuse_address("source of another link", cx);
             // RFC 4291 section 2.5.6; RFC 4443 section 3.1.
-            ip.error(about, Trouble::Unreachable(unreachable::BEYOND_SCOPE), packet, cx);
+            ip.error(about, IcmpError::Unreachable(unreachable::BEYOND_SCOPE), packet, cx);
             return false;
         }
         true
@@ -375,13 +384,13 @@ impl Family for V6 {
         Some(with_header(header, next, data))
     }
 
-    fn emit_icmp(trouble: Trouble, checksum: u16) -> [u8; 8] {
+    fn emit_icmp(trouble: IcmpError, checksum: u16) -> [u8; 8] {
         let mut octets = [0; icmpv6::MIN_LEN];
         icmpv6::Header { message: errors::message(trouble), checksum }.emit(&mut octets);
         octets
     }
 
-    fn pop_icmp(message: &mut Message) -> Option<Option<Trouble>> {
+    fn pop_icmp(message: &mut Message) -> Option<Option<IcmpError>> {
         let (header, len) = icmpv6::Header::parse(message.front_at_least(icmpv6::MIN_LEN)).ok()?;
         let _ = message.pop(len);
         Some(errors::trouble(header.message))
@@ -391,12 +400,12 @@ impl Family for V6 {
         errors::pseudo(header, len)
     }
 
-    fn is_answerable(_: &Ip, about: &About, trouble: Trouble, packet: &Message) -> bool {
+    fn is_answerable(_: &Ip, about: &OriginalDatagram, trouble: IcmpError, packet: &Message) -> bool {
         errors::is_answerable(about, trouble, packet)
     }
 
     /// RFC 4443 section 2.2.
-    fn has_answer(ip: &mut Ip, about: &About) -> bool {
+    fn has_answer(ip: &mut Ip, about: &OriginalDatagram) -> bool {
         let Header { source, destination, .. } = about.header;
         let spoken_to = Some(destination).filter(|&address| ip.speaks_for(address));
         let hop = Self::hop(ip, source, spoken_to, None);
@@ -421,7 +430,7 @@ impl Ip {
     /// Takes a fragment of a packet for us, whose fragment header stands at `at`.
     pub(super) fn take_fragment(
         &mut self,
-        about: &About,
+        about: &OriginalDatagram,
         fragment: FragmentHeader,
         at: usize,
         unit: Box<Unit>,
@@ -444,7 +453,7 @@ impl Ip {
         if let Some(pointer) = pointer {
             self.broken(cx);
             let pointer = u32::try_from(pointer).unwrap_or(0);
-            self.error(about, Trouble::Parameter(parameter::FIELD, pointer), packet, cx);
+            self.error(about, IcmpError::Parameter(parameter::FIELD, pointer), packet, cx);
             return;
         }
         if data.is_empty() && !last {

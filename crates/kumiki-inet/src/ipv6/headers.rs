@@ -7,9 +7,9 @@ use kumiki_wire::inet::icmpv6::{kind, parameter};
 use kumiki_wire::inet::ipv6::extension::{Chain, Extension, FRAGMENT_LEN, Fragment, Unknown};
 use kumiki_wire::inet::ipv6::{self, Header, next_header};
 
-use super::family::About;
+use super::family::OriginalDatagram;
 use super::{Ip, MAX_HEADERS};
-use crate::internet::Trouble;
+use crate::internet::IcmpError;
 
 /// Octets that are gathered at first to look for the end of the headers.
 const FRONT: usize = 128;
@@ -97,7 +97,7 @@ fn has_all_headers(header: &Header, fragment: Fragment, at: usize, front: &[u8])
 
 impl Ip {
     /// Looks at the hop-by-hop options of a packet to be forwarded; whether it may.
-    pub(super) fn pass_hop(&mut self, about: &About, packet: &Message, cx: &mut Context<'_>) -> bool {
+    pub(super) fn pass_hop(&mut self, about: &OriginalDatagram, packet: &Message, cx: &mut Context<'_>) -> bool {
         let mut seen = packet.clone();
         let front = seen.front_at_least(MAX_HEADERS);
         let first = Chain::new(&about.header, front).next();
@@ -113,13 +113,13 @@ impl Ip {
     }
 
     /// Drops a packet for what a walk has met, and tells its source if it is to be told.
-    fn stop(&mut self, about: &About, walk: Walk, packet: &Message, cx: &mut Context<'_>) {
+    fn stop(&mut self, about: &OriginalDatagram, walk: Walk, packet: &Message, cx: &mut Context<'_>) {
         self.counters.in_hdr_errors += 1;
         match walk {
             Walk::Drop(why) => cx.drop(why),
             Walk::Problem(code, at) => {
                 cx.drop("header with a problem");
-                self.error(about, Trouble::Parameter(code, u32::try_from(at).unwrap_or(0)), packet, cx);
+                self.error(about, IcmpError::Parameter(code, u32::try_from(at).unwrap_or(0)), packet, cx);
             }
             Walk::Short | Walk::Upper(..) | Walk::Fragment(..) => {
                 cx.drop("extension header cut short");
@@ -128,7 +128,7 @@ impl Ip {
     }
 
     /// Takes the packet for us in `unit`, which begins with its header.
-    pub(super) fn take_ours(&mut self, about: &About, mut unit: Box<Unit>, cx: &mut Context<'_>) {
+    pub(super) fn take_ours(&mut self, about: &OriginalDatagram, mut unit: Box<Unit>, cx: &mut Context<'_>) {
         let packet = &mut unit.data;
         let header = &about.header;
         let group = header.destination.is_multicast();
@@ -170,7 +170,7 @@ impl Ip {
     /// number.
     fn deliver(
         &mut self,
-        about: &About,
+        about: &OriginalDatagram,
         (protocol, at, field): (u8, usize, usize),
         mut unit: Box<Unit>,
         cx: &mut Context<'_>,
@@ -198,7 +198,7 @@ impl Ip {
             self.counters.in_unknown_protos += 1;
             cx.drop("no user for the next header");
             if protocol != next_header::ICMPV6 {
-                let trouble = Trouble::Parameter(parameter::NEXT_HEADER, u32::try_from(field).unwrap_or(0));
+                let trouble = IcmpError::Parameter(parameter::NEXT_HEADER, u32::try_from(field).unwrap_or(0));
                 self.error(about, trouble, &unit.data, cx);
             }
         }

@@ -64,8 +64,8 @@ mod tests;
 
 use crate::internet;
 pub use crate::internet::{Counters, Rate, Reassembly};
-use addresses::{Own, Standing};
-pub use config::{Config, ConfigError, Discovery, Interface, Neighbours, Route, RouteError, Via};
+use addresses::{AddressState, LocalAddress};
+pub use config::{Config, ConfigError, Discovery, Interface, Neighbours, Route, RouteError, RouteTarget};
 use discovery::Link;
 use family::State;
 pub(crate) use family::V6;
@@ -105,7 +105,7 @@ fn port(interface: &Interface) -> Port {
         let [first] = [configured.clone().next()];
         let low = first.map(|it| link_local(it.octets().last_chunk().copied().unwrap_or([0; 8])));
         let all = configured.chain(interface.link_local.or(low));
-        own = all.map(|it| Own::new(it, Standing::Ours)).collect();
+        own = all.map(|it| LocalAddress::new(it, AddressState::Ours)).collect();
         own.dedup();
     }
     Port::new(&interface.below, interface.mtu, own, link)

@@ -13,7 +13,7 @@ use kumiki_wire::inet::icmpv6::option::{Opt, Prefix};
 use kumiki_wire::inet::icmpv6::{Message as Icmp, Router as Advertisement};
 use kumiki_wire::inet::ipv6::{ALL_ROUTERS, Header, MIN_MTU};
 
-use super::addresses::{Own, select};
+use super::addresses::{LocalAddress, select};
 use super::discovery::{Discover, Link, around, source_mac};
 use super::family::V6;
 use super::neighbours::{Cache, State};
@@ -313,12 +313,12 @@ impl Ip {
                 own.renew(now, seconds(preferred_s), valid);
             }
         } else if valid_s > 0 && port.own.len() < MOST_ADDRESSES {
-            let own = Own {
+            let own = LocalAddress {
                 by: Some(Authority::Router),
                 preferred: seconds(preferred_s).map(|it| now + it),
                 valid: valid.map(|it| now + it),
                 deprecated: preferred_s == 0,
-                ..Own::new(address, standing)
+                ..LocalAddress::new(address, standing)
             };
             port.own.push(own);
             if let Some(what) = own.told(interface) {

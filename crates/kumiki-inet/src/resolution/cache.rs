@@ -32,7 +32,7 @@ const PART: usize = 16;
 
 /// A next hop that is known.
 #[derive(Debug)]
-struct Known<A> {
+struct ResolvedEntry<A> {
     address: A,
     /// It is good until then.
     until: Instant,
@@ -46,7 +46,7 @@ struct Known<A> {
 
 /// One that is asked for.
 #[derive(Debug)]
-struct Asked<W> {
+struct PendingEntry<W> {
     /// So often it has been asked for.
     times: u8,
     next: Instant,
@@ -56,7 +56,7 @@ struct Asked<W> {
 
 /// What is to be done with a datagram.
 #[derive(Debug)]
-pub enum Found<A, W> {
+pub enum Resolution<A, W> {
     /// Send it. What is known is nearly too old, and who is there is to be asked again, if `old` says so.
     At {
         /// Where it goes.
@@ -81,8 +81,8 @@ pub enum Found<A, W> {
 #[derive(Debug)]
 pub struct Cache<A, W> {
     bounds: Bounds,
-    known: BTreeMap<Ipv4Addr, Known<A>>,
-    asked: BTreeMap<Ipv4Addr, Asked<W>>,
+    known: BTreeMap<Ipv4Addr, ResolvedEntry<A>>,
+    asked: BTreeMap<Ipv4Addr, PendingEntry<W>>,
 }
 
 impl<A: Copy + PartialEq, W> Cache<A, W> {
@@ -107,14 +107,14 @@ impl<A: Copy + PartialEq, W> Cache<A, W> {
     }
 
     /// Where `datagram` goes; `may_ask` says whether we can ask.
-    pub fn find(&mut self, next_hop: Ipv4Addr, datagram: W, may_ask: bool, now: Instant) -> Found<A, W> {
+    pub fn find(&mut self, next_hop: Ipv4Addr, datagram: W, may_ask: bool, now: Instant) -> Resolution<A, W> {
         if let Some(it) = self.known.get_mut(&next_hop).filter(|it| now < it.until) {
             (it.used, it.in_use) = (now, true);
             let old = self.bounds.refresh && now + self.bounds.timeout / 5 >= it.until && it.next <= now;
             if old {
                 it.next = now + INTERVAL;
             }
-            return Found::At { address: it.address, datagram, old };
+            return Resolution::At { address: it.address, datagram, old };
         }
         let mut gone = 0;
         // What was known is no longer good: start over.
@@ -122,7 +122,7 @@ impl<A: Copy + PartialEq, W> Cache<A, W> {
         if !self.asked.contains_key(&next_hop) {
             gone += self.make_room_to_ask();
         }
-        let new = || Asked { times: 0, next, waiting: VecDeque::new(), used: now };
+        let new = || PendingEntry { times: 0, next, waiting: VecDeque::new(), used: now };
         let it = self.asked.entry(next_hop).or_insert_with(new);
         it.used = now;
         it.waiting.push_back(datagram);
@@ -134,7 +134,7 @@ impl<A: Copy + PartialEq, W> Cache<A, W> {
         if ask {
             (it.times, it.next) = (1, now + INTERVAL);
         }
-        Found::Waits { ask, gone }
+        Resolution::Waits { ask, gone }
     }
 
     /// Lets somebody go where another next hop is to be asked for; how many datagrams waited.
@@ -170,15 +170,15 @@ impl<A: Copy + PartialEq, W> Cache<A, W> {
             (it.address, it.until) = (address, until);
             return VecDeque::new();
         }
-        if let Some(Asked { next, waiting, used, .. }) = self.asked.remove(&next_hop) {
-            self.known.insert(next_hop, Known { address, until, next, used, in_use: true });
+        if let Some(PendingEntry { next, waiting, used, .. }) = self.asked.remove(&next_hop) {
+            self.known.insert(next_hop, ResolvedEntry { address, until, next, used, in_use: true });
             return waiting;
         }
         if kept && self.len() >= self.bounds.entries {
             self.put_out();
         }
         if kept && self.len() < self.bounds.entries {
-            self.known.insert(next_hop, Known { address, until, next: now, used: now, in_use: false });
+            self.known.insert(next_hop, ResolvedEntry { address, until, next: now, used: now, in_use: false });
         }
         VecDeque::new()
     }

@@ -23,7 +23,7 @@ mod cache;
 #[cfg(test)]
 mod tests;
 
-pub use cache::{Bounds, Cache, Found};
+pub use cache::{Bounds, Cache, Resolution};
 
 /// The link, as the resolver itself stands on it; its users' access points follow.
 pub const OWN: Below = Below(0);

@@ -2,7 +2,7 @@ use core::net::Ipv4Addr;
 
 use kumiki_graph::{Duration, Instant};
 
-use super::{Bounds, Cache, Found};
+use super::{Bounds, Cache, Resolution};
 
 const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const B: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
@@ -19,19 +19,19 @@ fn second(n: u64) -> Instant {
 fn what_waits_goes_when_its_next_hop_is_known() {
     let mut cache = cache(4, 2);
     let found = cache.find(A, "first", true, second(0));
-    assert!(matches!(found, Found::Waits { ask: true, gone: 0 }));
+    assert!(matches!(found, Resolution::Waits { ask: true, gone: 0 }));
     for (datagram, lost) in [("second", 0), ("third", 1)] {
         let found = cache.find(A, datagram, true, second(0));
-        assert!(matches!(found, Found::Waits { ask: false, gone } if gone == lost));
+        assert!(matches!(found, Resolution::Waits { ask: false, gone } if gone == lost));
     }
     assert_eq!(cache.learn(A, 7, true, second(1)), ["second", "third"]);
     let found = cache.find(A, "fourth", true, second(2));
-    assert!(matches!(found, Found::At { address: 7, datagram: "fourth", old: false }));
+    assert!(matches!(found, Resolution::At { address: 7, datagram: "fourth", old: false }));
     // Nearly too old: it is sent, and asked for again once in a second.
     let found = cache.find(A, "fifth", true, second(50));
-    assert!(matches!(found, Found::At { old: true, .. }));
+    assert!(matches!(found, Resolution::At { old: true, .. }));
     let found = cache.find(A, "sixth", true, second(50));
-    assert!(matches!(found, Found::At { old: false, .. }));
+    assert!(matches!(found, Resolution::At { old: false, .. }));
     assert_eq!(cache.known(A, second(61)), None);
 }
 
@@ -52,7 +52,7 @@ fn the_entry_least_used_makes_room() {
     let mut cache = cache(1, 2);
     let _ = cache.find(A, "first", true, second(0));
     let found = cache.find(B, "second", true, second(1));
-    assert!(matches!(found, Found::Waits { ask: true, gone: 1 }));
+    assert!(matches!(found, Resolution::Waits { ask: true, gone: 1 }));
     assert_eq!(cache.held(), (1, 1));
     // Nobody else is kept while it is full.
     assert!(cache.learn(A, 7, true, second(1)).is_empty());
@@ -76,7 +76,7 @@ fn who_makes_us_ask_for_nobody_puts_out_nobody_who_is_known() {
 fn who_speaks_to_us_is_kept_in_the_place_of_one_that_nothing_is_sent_to() {
     let mut cache = cache(4, 2);
     cache.learn(A, 7, true, second(0));
-    assert!(matches!(cache.find(A, "one", true, second(0)), Found::At { .. }));
+    assert!(matches!(cache.find(A, "one", true, second(0)), Resolution::At { .. }));
     for n in 1..100 {
         cache.learn(Ipv4Addr::new(10, 0, 9, n), 9, true, second(1));
     }
@@ -92,7 +92,7 @@ fn a_full_cache_makes_room_for_several_and_keeps_those_in_use() {
         cache.learn(address(n), n, true, second(u64::from(n) % 2));
     }
     for n in 0..2 {
-        assert!(matches!(cache.find(address(n), "one", true, second(1)), Found::At { .. }));
+        assert!(matches!(cache.find(address(n), "one", true, second(1)), Resolution::At { .. }));
     }
     cache.learn(A, 99, true, second(2));
     let gone: Vec<u8> = (0..64).filter(|n| cache.known(address(*n), second(2)).is_none()).collect();

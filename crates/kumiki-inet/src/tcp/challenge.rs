@@ -18,7 +18,7 @@ const EARN: Duration = Duration::from_millis(1);
 /// How much speaks for a segment that is refused. Each kind is answered from an account of its own, so that nobody can use up
 /// by forgery what the peer's own are to have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Standing {
+pub(crate) enum Plausibility {
     /// It lies where the window has been lately, brings text or FIN, and is in order otherwise.
     Copy,
     /// It fails in its place alone, as do questions of keep-alive and for a window.
@@ -43,17 +43,17 @@ impl Blank for Challenges {
 }
 
 impl Challenges {
-    pub(crate) fn allow(&mut self, standing: Standing, interval: Duration, now: Instant) -> bool {
+    pub(crate) fn allow(&mut self, standing: Plausibility, interval: Duration, now: Instant) -> bool {
         let last = match standing {
-            Standing::Copy => {
+            Plausibility::Copy => {
                 if self.full.saturating_since(now) >= EARN * BURST {
                     return false;
                 }
                 self.full = self.full.max(now) + EARN;
                 return true;
             }
-            Standing::Misplaced => &mut self.misplaced,
-            Standing::Impossible => &mut self.impossible,
+            Plausibility::Misplaced => &mut self.misplaced,
+            Plausibility::Impossible => &mut self.impossible,
         };
         let waits = |last| now.saturating_since(last) < interval;
         if last.known().is_some_and(waits) {

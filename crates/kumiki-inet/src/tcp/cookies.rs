@@ -28,7 +28,7 @@ const UNSCALED: u32 = 15;
 
 /// What is left of a caller's SYN.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Remembered {
+pub(crate) struct CookieContents {
     pub(crate) mss: u16,
 }
 
@@ -74,7 +74,7 @@ pub(crate) fn make(secret: Secret, pair: &Pair, irs: Seq, mss: u16, now: Instant
 }
 
 /// What `iss` remembers of the SYN that `irs` began; `None` where we never sent it, or too long ago.
-pub(crate) fn check(secret: Secret, pair: &Pair, irs: Seq, iss: Seq, now: Instant) -> Option<Remembered> {
+pub(crate) fn check(secret: Secret, pair: &Pair, irs: Seq, iss: Seq, now: Instant) -> Option<CookieContents> {
     let found = iss.0.wrapping_sub(base(secret, pair));
     let (sent, mss) = (found >> 27, found >> 24 & 7);
     let age = tick(now).wrapping_sub(sent) % 32;
@@ -82,7 +82,7 @@ pub(crate) fn check(secret: Secret, pair: &Pair, irs: Seq, iss: Seq, now: Instan
         return None;
     }
     let mss = *MSS.get(usize::try_from(mss).ok()?)?;
-    Some(Remembered { mss })
+    Some(CookieContents { mss })
 }
 
 /// Whether `iss` is a cookie of ours if IRS fits, which is not known where a segment was lost before the one at hand. One in
@@ -96,14 +96,14 @@ pub(crate) fn may_be(secret: Secret, pair: &Pair, iss: Seq, now: Instant) -> boo
 
 /// Cookies that came back and could come back once more. Only who owns its address can get in here.
 #[derive(Debug, Default)]
-pub(crate) struct Used {
+pub(crate) struct UsedCookies {
     /// Keyed hashes of what they came with: no two of 2^32 are likely to be equal.
     all: BTreeSet<u64>,
     /// When each could come back no more, in order.
     until: VecDeque<(Instant, u64)>,
 }
 
-impl Used {
+impl UsedCookies {
     /// Notes a good cookie; false where it has been used before. At most `most` are remembered.
     pub(crate) fn take(
         &mut self,
@@ -168,7 +168,7 @@ mod tests {
         for start in [0, 63, 64, 2040, 5000] {
             let iss = make(secret, &pair(9), Seq(77), 1452, at(start));
             let check = |pair: &Pair, irs, after| check(secret, pair, Seq(irs), iss, at(start + after));
-            let mss = Some(Remembered { mss: 1440 });
+            let mss = Some(CookieContents { mss: 1440 });
             assert_eq!(check(&pair(9), 77, 0), mss);
             assert_eq!(check(&pair(9), 77, 64), mss);
             assert_eq!(check(&pair(9), 77, 128), None);
@@ -181,7 +181,7 @@ mod tests {
     fn a_cookie_is_taken_once_in_its_life_and_few_are_remembered() {
         let secret = Secret::draw(&mut Rng::new(1, 2));
         let at = |seconds| Instant::ZERO + Duration::from_secs(seconds);
-        let mut used = Used::default();
+        let mut used = UsedCookies::default();
         let mut take = |port, seconds, most| {
             let fits = used.take(secret, &pair(port), (Seq(7), Seq(8)), at(seconds), most);
             (fits, used.len())

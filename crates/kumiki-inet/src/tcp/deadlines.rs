@@ -4,7 +4,7 @@ use kumiki_graph::{Duration, Instant};
 use kumiki_wire::inet::tcp::Flags;
 
 use super::config::{AckTimer, Beat, Config};
-use super::receive::{AckReason, Due};
+use super::receive::{AckReason, OwedAck};
 use super::session::{Ctx, Session};
 use super::timers::Timer;
 use super::trace::Event;
@@ -58,7 +58,7 @@ impl Session {
                 self.dirty = true;
             }
             Timer::DelayedAck => {
-                if self.receive.due == Due::Delayed {
+                if self.receive.due == OwedAck::Delayed {
                     self.receive.owe_now(AckReason::Timer);
                     self.dirty = true;
                 }

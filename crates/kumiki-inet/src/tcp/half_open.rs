@@ -15,7 +15,7 @@ use kumiki_wire::inet::tcp::{Options, Seq};
 
 use super::demux::{Pair, Secret};
 use super::ecn::handshake::Answering;
-use super::pairs::{Between, Pairs};
+use super::pairs::{ConnectionEntry, Pairs};
 
 /// Octets of text with SYNs that are kept, over all callers. What finds no room is left to be sent again.
 pub(crate) const TEXT: usize = 64 * 1024;
@@ -90,7 +90,7 @@ impl Caller {
     }
 }
 
-impl Between for Caller {
+impl ConnectionEntry for Caller {
     fn pair(&self) -> &Pair {
         &self.pair
     }

@@ -19,7 +19,7 @@ pub(super) const SHORT: Duration = Duration::from_micros(100);
 
 /// An acknowledgment that was kept back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Kept {
+struct HeldAck {
     /// When the last segment that it is for had come.
     since: Instant,
     /// When it went.
@@ -31,7 +31,7 @@ struct Kept {
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(super) struct Acknowledgments {
     /// In order.
-    kept: Vec<Kept>,
+    kept: Vec<HeldAck>,
     /// The one that is being kept back: since when, and of what.
     keeping: Option<(Instant, Seq)>,
     /// When one of all that was under way ended a wait, and of what it was, in order.
@@ -52,7 +52,7 @@ impl Acknowledgments {
             && waited
             && now.saturating_since(since) >= SHORT
         {
-            self.kept.push(Kept { since, sent: now, ack });
+            self.kept.push(HeldAck { since, sent: now, ack });
         }
     }
 
@@ -86,8 +86,8 @@ impl Acknowledgments {
     ) -> Vec<(Instant, Instant)> {
         let first = peer.kept.partition_point(|kept| kept.sent <= from);
         let kept = peer.kept.get(first..).unwrap_or_default().iter().copied();
-        let keeping = peer.keeping.map(|(since, ack)| Kept { since, sent: to, ack });
-        let is_late = |kept: &Kept| {
+        let keeping = peer.keeping.map(|(since, ack)| HeldAck { since, sent: to, ack });
+        let is_late = |kept: &HeldAck| {
             // It is the first that comes after it went: what it is for had been all that was under way.
             let ended = self.ended.partition_point(|(at, _)| *at < kept.sent);
             self.ended.get(ended).map_or(last, |(_, ack)| Some(*ack)) == Some(kept.ack)

@@ -102,7 +102,7 @@ pub use config::Config;
 pub use cookies::mss_of_cookie;
 pub use counters::Counters;
 pub use limits::{Limit, Limits};
-pub use pending::{OfferFirst, Refuse, Withdrawn};
+pub use pending::{OfferFirst, RefuseCaller, Withdrawn};
 pub use receive::AckReason;
 pub use record::{Counts, Record};
 pub use trace::{Entry as TraceEntry, Event, Recovering, Snapshot, Trace};
@@ -113,7 +113,7 @@ use half_open::HalfOpen;
 use kumiki_graph::memory::{Budget, Memory, SessionMemory};
 use pairs::Pairs;
 use pending::Pending;
-use predicted::Course;
+use predicted::PredictedState;
 use session::{Ctx, Session, Shared};
 use table::{Entry, Table};
 use time_waits::TimeWaits;
@@ -138,7 +138,7 @@ pub struct Tcp {
     time_waits: TimeWaits,
     /// Until when cookies may come back.
     cookies_until: Instant,
-    cookies_used: cookies::Used,
+    cookies_used: cookies::UsedCookies,
     table: Table,
     /// Sessions that something happened to in this batch.
     dirty: Vec<Handle>,
@@ -178,7 +178,7 @@ impl Tcp {
             offers_first: false,
             time_waits: TimeWaits::default(),
             cookies_until: Instant::ZERO,
-            cookies_used: cookies::Used::default(),
+            cookies_used: cookies::UsedCookies::default(),
             table: Table::default(),
             dirty: Vec::new(),
             ports_given: 0,
@@ -321,7 +321,7 @@ impl Tcp {
     /// Lets `act` work on a session, then sees what has become of it; false where there is none.
     fn with(&mut self, handle: Handle, cx: &mut Context<'_>, act: impl FnOnce(&mut Session, &mut Ctx<'_, '_>)) -> bool {
         self.with_on_course(handle, cx, |session, ctx| {
-            session.course = Course::Any;
+            session.course = PredictedState::Any;
             act(session, ctx);
         })
     }
@@ -385,7 +385,7 @@ impl Tcp {
                 cx.up(from, Indication::Report(Box::new(limits)));
             }
             Manage::Special(special) => {
-                let refuse = special.get::<Refuse>().copied();
+                let refuse = special.get::<RefuseCaller>().copied();
                 if !refuse.is_some_and(|it| self.refuse_pending(from, it.session, Some(it), cx)) {
                     cx.drop("no such caller");
                 }

@@ -5,7 +5,7 @@ use kumiki_wire::inet::tcp::{Flags, Header, Options, Seq};
 
 use super::limits::{Limit, Unanswered};
 use super::pacing::Pace;
-use super::predicted::Course;
+use super::predicted::PredictedState;
 use super::receive::{AckReason, Receive};
 use super::recovery::Phase;
 use super::scoreboard::{NextSeg, Span};
@@ -199,7 +199,7 @@ impl Session {
             self.rest(ctx);
             return;
         }
-        self.course = Course::Any;
+        self.course = PredictedState::Any;
         self.restart_if_idle(ctx);
         self.timers.clear(Timer::Pacing);
         let held = loop {

@@ -8,7 +8,7 @@ use super::demux::{Pair, Secret};
 const ROOM: usize = 1024;
 
 /// Something between two ends.
-pub(crate) trait Between {
+pub(crate) trait ConnectionEntry {
     /// The two ends.
     fn pair(&self) -> &Pair;
 }
@@ -31,7 +31,7 @@ fn at<T>(slots: &[Option<T>], index: u32) -> Option<&T> {
     slots.get(usize::try_from(index).ok()?)?.as_ref()
 }
 
-impl<T: Between> Pairs<T> {
+impl<T: ConnectionEntry> Pairs<T> {
     pub(crate) fn len(&self) -> usize {
         self.index.len()
     }

@@ -17,7 +17,7 @@ use kumiki_octets::{Checksum, Message, Payload};
 use kumiki_wire::inet::tcp::{Flags, MAX_LEN, Seq};
 
 use super::demux::Pair;
-use super::pairs::Between;
+use super::pairs::ConnectionEntry;
 use super::segment::{self, Segment};
 use super::session::{Ctx, Session};
 use super::table::Entry;
@@ -32,7 +32,7 @@ const SYN: u8 = 0x02;
 /// backlog says; SYNs beyond that are dropped. Port 0 is every port then on which nobody else listens.
 ///
 /// [`Request::Accept`] answers the SYN, and the session stands for its user from then on; credit follows when the handshake is done.
-/// [`Request::Abort`] resets the caller, and [`Refuse`] has ICMP say why, or nobody. A SYN that comes again meanwhile is no other call.
+/// [`Request::Abort`] resets the caller, and [`RefuseCaller`] has ICMP say why, or nobody. A SYN that comes again meanwhile is no other call.
 /// [`Withdrawn`] tells that a caller has gone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OfferFirst;
@@ -41,14 +41,14 @@ impl Payload for OfferFirst {}
 
 /// As [`Manage::Special`]: a caller that was offered and not accepted is refused without a reset.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Refuse {
+pub struct RefuseCaller {
     /// Our handle, from [`Offered`].
     pub session: Handle,
     /// What ICMP tells the caller; `None`: nothing, as if its SYN had been lost.
     pub problem: Option<Problem>,
 }
 
-impl Payload for Refuse {}
+impl Payload for RefuseCaller {}
 
 /// As [`Report::Special`]: a caller that was offered has gone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -75,7 +75,7 @@ pub(super) struct Pending {
     quote: Option<Box<Unit>>,
 }
 
-impl Between for Pending {
+impl ConnectionEntry for Pending {
     fn pair(&self) -> &Pair {
         &self.pair
     }
@@ -211,7 +211,7 @@ impl Tcp {
         &mut self,
         above: Above,
         handle: Handle,
-        how: Option<Refuse>,
+        how: Option<RefuseCaller>,
         cx: &mut Context<'_>,
     ) -> bool {
         let Some(it) = self.pending_of(above, handle).and_then(|index| self.take_pending(index)) else {
@@ -220,7 +220,7 @@ impl Tcp {
         self.table.remove(handle);
         match how {
             None => self.reset_caller(&it.pair, &it.segment, cx),
-            Some(Refuse { problem, .. }) => {
+            Some(RefuseCaller { problem, .. }) => {
                 if let (Some(problem), Some(unit)) = (problem, it.quote) {
                     cx.down(Below(0), Request::Manage(Box::new(Manage::Refuse { unit, problem })));
                 }

@@ -26,9 +26,9 @@ use super::timers::Timer;
 
 /// What is known of a session from what has happened to it, so that not each segment has to look at all that [`Session::is_calm`] asks.
 ///
-/// Whatever happens to a session begins with [`Course::Any`] ([`Tcp::with`](super::Tcp::with)), but for what is predicted.
+/// Whatever happens to a session begins with [`PredictedState::Any`] ([`Tcp::with`](super::Tcp::with)), but for what is predicted.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Course {
+pub(crate) enum PredictedState {
     /// Nothing.
     #[default]
     Any,
@@ -38,7 +38,7 @@ pub(crate) enum Course {
     Sent,
 }
 
-impl fmt::Debug for Course {
+impl fmt::Debug for PredictedState {
     /// The same for all: it tells nothing of a session that is not to be seen there.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Course")
@@ -48,7 +48,7 @@ impl fmt::Debug for Course {
 impl Session {
     /// Whether nothing is going on but data and acknowledgments in order.
     fn is_calm(&self, ctx: &Ctx<'_, '_>) -> bool {
-        if self.course == Course::Any {
+        if self.course == PredictedState::Any {
             return self.looks_calm(ctx);
         }
         debug_assert!(self.looks_calm(ctx), "what has changed that was not told");
@@ -76,7 +76,7 @@ impl Session {
         if !self.is_predicted(header, octets, ctx) {
             return false;
         }
-        self.course = Course::Calm;
+        self.course = PredictedState::Calm;
         ctx.shared.counters.segments_received += 1;
         #[cfg(test)]
         {
@@ -205,14 +205,14 @@ impl Session {
         self.last_sent = now;
         self.time_new(ctx);
         self.rest(ctx);
-        self.course = Course::Sent;
+        self.course = PredictedState::Sent;
     }
 
     /// Whether [`Session::output`] would find what the data that went at once has left: nothing. It is asked once.
     pub(super) fn has_rested(&mut self) -> bool {
-        let sent = self.course == Course::Sent && self.record.is_none();
+        let sent = self.course == PredictedState::Sent && self.record.is_none();
         if sent {
-            self.course = Course::Calm;
+            self.course = PredictedState::Calm;
         }
         sent
     }

@@ -40,7 +40,7 @@ pub enum AckReason {
 
 /// What acknowledgment is owed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Due {
+pub(crate) enum OwedAck {
     /// None.
     No,
     /// One, by the next segment or when the timer expires.
@@ -79,7 +79,7 @@ pub(crate) struct Receive {
     pub(crate) ts_recent: (u32, Instant),
     /// Last.ACK.sent.
     pub(crate) last_ack_sent: Seq,
-    pub(crate) due: Due,
+    pub(crate) due: OwedAck,
     /// Something was refused, and whoever sent it is to hear where we stand. No acknowledgment is owed for it.
     pub(crate) asked: bool,
     /// What of it is a copy, for D-SACK.
@@ -116,7 +116,7 @@ impl Receive {
             fin: false,
             ts_recent: (0, Instant::ZERO),
             last_ack_sent: Seq(0),
-            due: Due::No,
+            due: OwedAck::No,
             asked: false,
             copy: None,
             counted: 0,
@@ -260,21 +260,21 @@ impl Receive {
         let enough = rule.every > 0 && (self.counted >= rule.every || self.octets >= rule.every.saturating_mul(mss));
         if enough {
             self.owe_now(AckReason::Data);
-        } else if self.due == Due::No {
-            self.due = Due::Delayed;
+        } else if self.due == OwedAck::No {
+            self.due = OwedAck::Delayed;
         }
     }
 
     /// An acknowledgment should go at the end of this batch.
     pub(crate) const fn owe_now(&mut self, why: AckReason) {
-        if !matches!(self.due, Due::Now(_)) {
-            self.due = Due::Now(why);
+        if !matches!(self.due, OwedAck::Now(_)) {
+            self.due = OwedAck::Now(why);
         }
     }
 
     /// Whether what is owed waits for its timer alone, or has waited for it.
     pub(crate) const fn is_delayed(&self) -> bool {
-        matches!(self.due, Due::Delayed | Due::Now(AckReason::Timer))
+        matches!(self.due, OwedAck::Delayed | OwedAck::Now(AckReason::Timer))
     }
 
     /// A segment with RCV.NXT and the window was sent at `now`.
@@ -285,7 +285,7 @@ impl Receive {
         counters.segments_acknowledged += segments;
         counters.acknowledgment_wait_us += waited / 1_000;
         self.waiting = (0, 0);
-        self.due = Due::No;
+        self.due = OwedAck::No;
         self.asked = false;
         self.last_ack_sent = self.nxt;
         (self.counted, self.octets) = (0, 0);

@@ -10,7 +10,7 @@
 use kumiki_graph::AccessPoint;
 use kumiki_wire::inet::SourceRoute;
 
-use super::segment::{By, Segment};
+use super::segment::{Segment, SegmentPath};
 use super::session::{Ctx, Session};
 
 /// By which way the segments of one connection go.
@@ -27,8 +27,8 @@ pub(crate) struct Route {
 
 impl Route {
     /// How the segments go.
-    pub(crate) fn by(&self) -> By<'_> {
-        By { route: self.gateways.as_deref(), bypass: self.bypass }
+    pub(crate) fn by(&self) -> SegmentPath<'_> {
+        SegmentPath { route: self.gateways.as_deref(), bypass: self.bypass }
     }
 
     /// Octets of the IP option.

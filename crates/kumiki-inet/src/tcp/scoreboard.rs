@@ -37,7 +37,7 @@ mod timeline;
 
 pub use record::{AckOutcome, Span, Transmission};
 pub use recovery::{DUP_THRESH, NextSeg};
-pub use timeline::{Overdue, Sent};
+pub use timeline::{Sent, TimedLoss};
 
 use record::Tally;
 use timeline::Timeline;

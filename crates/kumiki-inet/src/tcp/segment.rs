@@ -209,7 +209,7 @@ pub(crate) fn transmit_train(
 ) {
     let size = u16::try_from(size).unwrap_or(u16::MAX);
     if text.len() <= usize::from(size) {
-        let by = By { route: None, bypass };
+        let by = SegmentPath { route: None, bypass };
         transmit_by(by, pair, header, text, options, cx);
         return;
     }
@@ -247,7 +247,7 @@ fn hand_down(bypass: Option<AccessPoint>, unit: Box<Unit>, cx: &mut Context<'_>)
 
 /// Sends `header` and `text` from `pair.local` to `pair.remote`.
 pub(crate) fn transmit(pair: &Pair, header: &Header, text: Message, options: IpParameters, cx: &mut Context<'_>) {
-    transmit_by(By::default(), pair, header, text, options, cx);
+    transmit_by(SegmentPath::default(), pair, header, text, options, cx);
 }
 
 /// The options of a SYN that go into `room` octets beside both headers and IP's options: what a peer can do without stays away where a link
@@ -266,14 +266,14 @@ pub(crate) fn fitted(options: Options, room: u32) -> Options {
 
 /// How a segment goes.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct By<'a> {
+pub(crate) struct SegmentPath<'a> {
     /// By these gateways.
     pub(crate) route: Option<&'a SourceRoute>,
     /// Past the layer below.
     pub(crate) bypass: Option<AccessPoint>,
 }
 
-impl<'a> From<Option<&'a SourceRoute>> for By<'a> {
+impl<'a> From<Option<&'a SourceRoute>> for SegmentPath<'a> {
     fn from(route: Option<&'a SourceRoute>) -> Self {
         Self { route, bypass: None }
     }
@@ -282,14 +282,14 @@ impl<'a> From<Option<&'a SourceRoute>> for By<'a> {
 /// As [`transmit`], by the gateways of a source route or past the layer below. The checksum is put in here (MUST-2), and the source address is always
 /// that of the connection (MUST-45).
 pub(crate) fn transmit_by<'a>(
-    by: impl Into<By<'a>>,
+    by: impl Into<SegmentPath<'a>>,
     pair: &Pair,
     header: &Header,
     mut text: Message,
     options: IpParameters,
     cx: &mut Context<'_>,
 ) {
-    let By { route, bypass } = by.into();
+    let SegmentPath { route, bypass } = by.into();
     let unread = text.unsummed();
     if unread > 0 {
         cx.charge(Work::Sum, unread as u64);

@@ -19,8 +19,8 @@ use super::ecn::Ecn;
 use super::limits::Limit;
 use super::pacing::Pacer;
 use super::path_mtu::Path;
-use super::predicted::Course;
-use super::receive::{AckReason, Due, Receive};
+use super::predicted::PredictedState;
+use super::receive::{AckReason, OwedAck, Receive};
 use super::record::Record;
 use super::recovery::Recovery;
 use super::route::Route;
@@ -114,7 +114,7 @@ pub(crate) struct Session {
     /// The largest text of a segment without options, as far as this side is concerned.
     pub(crate) own_mss: u32,
     pub(crate) state: State,
-    pub(crate) course: Course,
+    pub(crate) course: PredictedState,
     /// Came from a passive open (MUST-11).
     pub(crate) passive: bool,
     pub(crate) iss: Seq,
@@ -181,7 +181,7 @@ impl Session {
             pair,
             own_mss,
             state: State::Closed,
-            course: Course::Any,
+            course: PredictedState::Any,
             passive: false,
             iss,
             send: Send::new(
@@ -441,9 +441,9 @@ impl Session {
             self.receive.owe_now(AckReason::WindowUpdate);
         }
         match self.receive.due {
-            Due::Now(why) if self.state.is_synchronized() => self.send_ack(why, ctx),
-            Due::Delayed if !self.timers.is_set(Timer::DelayedAck) => self.arm_delayed_ack(ctx),
-            Due::Now(_) | Due::Delayed | Due::No => {}
+            OwedAck::Now(why) if self.state.is_synchronized() => self.send_ack(why, ctx),
+            OwedAck::Delayed if !self.timers.is_set(Timer::DelayedAck) => self.arm_delayed_ack(ctx),
+            OwedAck::Now(_) | OwedAck::Delayed | OwedAck::No => {}
         }
         self.answer(ctx);
         self.announce(ctx);

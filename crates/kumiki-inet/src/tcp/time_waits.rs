@@ -16,7 +16,7 @@ use kumiki_wire::inet::tcp::{Flags, Header, Options, Seq};
 
 use super::deadlines::slow_deadline;
 use super::demux::{Pair, Secret};
-use super::pairs::{Between, Pairs};
+use super::pairs::{ConnectionEntry, Pairs};
 use super::segment::{self, Segment};
 use super::{Tcp, isn};
 
@@ -25,9 +25,9 @@ pub(crate) const TOKEN: Token = Token { session: Handle { index: u32::MAX, gener
 
 /// A time in little room: milliseconds modulo 2^32, which are more than any TIME-WAIT lasts; 0 is never.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Moment(u32);
+pub(crate) struct CompactTime(u32);
 
-impl Moment {
+impl CompactTime {
     fn of(now: Instant) -> Self {
         Self(isn::clock(now).max(1))
     }
@@ -60,11 +60,11 @@ pub(crate) struct TimeWaitEntry {
     /// TS.Recent, where there are timestamps.
     pub(crate) ts_recent: Option<u32>,
     /// When a copy was answered last, and when anything else was.
-    pub(crate) answered: [Moment; 2],
+    pub(crate) answered: [CompactTime; 2],
     pub(crate) due: Instant,
 }
 
-impl Between for TimeWaitEntry {
+impl ConnectionEntry for TimeWaitEntry {
     fn pair(&self) -> &Pair {
         &self.pair
     }
@@ -213,7 +213,7 @@ impl Tcp {
             self.shared.counters.challenges_spared += 1;
             return None;
         }
-        *answered = Moment::of(now);
+        *answered = CompactTime::of(now);
         let pair = entry.pair;
         if is_fin {
             // Our acknowledgment of it was lost: 2 MSL start over with the next one.

@@ -28,7 +28,7 @@ pub(super) const SOON: Duration = Duration::from_secs(100);
 
 /// What there is where somebody has asked for a user timeout or for keep-alive, or where something was wrong on the way.
 #[derive(Debug)]
-struct Unusual {
+struct RareTimeouts {
     /// USER_TIMEOUT as the user or the configuration has it.
     user_timeout: OptionalTime<Duration>,
     /// REMOTE_UTO.
@@ -40,7 +40,7 @@ struct Unusual {
     problem: Option<Problem>,
 }
 
-impl Unusual {
+impl RareTimeouts {
     const NOTHING: Self = Self {
         user_timeout: OptionalTime::NONE,
         remote: OptionalTime::NONE,
@@ -50,13 +50,13 @@ impl Unusual {
     };
 }
 
-impl Default for Unusual {
+impl Default for RareTimeouts {
     fn default() -> Self {
         Self::NOTHING
     }
 }
 
-impl Blank for Unusual {
+impl Blank for RareTimeouts {
     const BLANK: &'static Self = &Self::NOTHING;
 }
 
@@ -65,7 +65,7 @@ impl Blank for Unusual {
 pub(crate) struct Timeouts {
     /// R2, as a count (MUST-21).
     pub(crate) retransmissions: u32,
-    unusual: OnDemand<Unusual>,
+    unusual: OnDemand<RareTimeouts>,
     /// CHANGEABLE.
     changeable: bool,
     /// The next segment with room for it should carry the user timeout option.

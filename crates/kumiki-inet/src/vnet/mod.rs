@@ -83,7 +83,7 @@ struct AccessPointOwner {
 
 /// Where a unit goes.
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum Towards {
+enum UnitDestination {
     /// It is for ourselves.
     Us,
     /// One host, by this interface.
@@ -197,16 +197,20 @@ impl Vnet {
     }
 
     /// Where a unit from `source` to `to` goes, that is for a `group` in its user's eyes.
-    fn towards(&self, to: IpAddr, source: Address, group: bool) -> Towards {
+    fn towards(&self, to: IpAddr, source: Address, group: bool) -> UnitDestination {
         if self.is_ours(to) {
-            return Towards::Us;
+            return UnitDestination::Us;
         }
         if let Some(interface) = self.of_broadcast(to) {
-            return if self.is_up(interface) { Towards::Many(vec![interface]) } else { Towards::Nowhere };
+            return if self.is_up(interface) {
+                UnitDestination::Many(vec![interface])
+            } else {
+                UnitDestination::Nowhere
+            };
         }
         let all = is_limited_broadcast(to) || group && !to.is_multicast();
         if !all && !to.is_multicast() {
-            return self.lookup(to).map_or(Towards::Nowhere, Towards::One);
+            return self.lookup(to).map_or(UnitDestination::Nowhere, UnitDestination::One);
         }
         let one = self.of_source(source).or_else(|| {
             // A network of neighbours is none of groups, but a route may be for one.
@@ -222,7 +226,7 @@ impl Vnet {
                 .collect(),
         };
         let up: Vec<usize> = interfaces.into_iter().filter(|&it| self.is_up(it)).collect();
-        if up.is_empty() { Towards::Nowhere } else { Towards::Many(up) }
+        if up.is_empty() { UnitDestination::Nowhere } else { UnitDestination::Many(up) }
     }
 
     /// The access point of `user` on `interface`.
@@ -238,21 +242,21 @@ impl Vnet {
             return;
         };
         match self.towards(to, unit.source, unit.options.group) {
-            Towards::Us => {
+            UnitDestination::Us => {
                 self.counters.looped += 1;
                 if unit.source == Address::NONE {
                     unit.source = unit.destination;
                 }
                 cx.up(from, Indication::Unit(unit));
             }
-            Towards::One(interface) => self.send_by(interface, from, unit, cx),
-            Towards::Many(interfaces) => {
+            UnitDestination::One(interface) => self.send_by(interface, from, unit, cx),
+            UnitDestination::Many(interfaces) => {
                 unit.options.group = true;
                 for interface in interfaces {
                     self.send_by(interface, from, unit.clone(), cx);
                 }
             }
-            Towards::Nowhere => {
+            UnitDestination::Nowhere => {
                 self.counters.no_route += 1;
                 cx.drop("no route");
                 let mut start = unit.data;
@@ -308,18 +312,18 @@ impl Vnet {
         self.counters.routes += 1;
         let towards = to.ip().map(|ip| (ip, self.towards(ip, Address::NONE, false)));
         let (source, (unit, burst), bypass) = match towards {
-            Some((_, Towards::Us)) => (to, (u32::from(u16::MAX), u32::MAX), None),
-            Some((ip, Towards::One(interface))) => {
+            Some((_, UnitDestination::Us)) => (to, (u32::from(u16::MAX), u32::MAX), None),
+            Some((ip, UnitDestination::One(interface))) => {
                 let below = self.below(interface, from);
                 let bypass = below.and_then(|below| cx.access_point(below));
                 (self.source(interface, ip), self.carried(interface), bypass)
             }
-            Some((ip, Towards::Many(interfaces))) => {
+            Some((ip, UnitDestination::Many(interfaces))) => {
                 let first = interfaces.first().copied().unwrap_or_default();
                 let source = self.source(first, ip);
                 (source, self.least(interfaces.into_iter()), None)
             }
-            Some((_, Towards::Nowhere)) | None => (Address::NONE, (0, 1), None),
+            Some((_, UnitDestination::Nowhere)) | None => (Address::NONE, (0, 1), None),
         };
         // An interface that has no address of that version can send nothing that is answered.
         let unit = if source == Address::NONE { 0 } else { unit };
@@ -345,9 +349,9 @@ impl Vnet {
             Manage::Session { .. } | Manage::Special(_) => None,
         };
         let interfaces = match towards {
-            Some(Towards::One(interface)) => vec![interface],
-            Some(Towards::Many(interfaces)) => interfaces,
-            Some(Towards::Us | Towards::Nowhere) | None => Vec::new(),
+            Some(UnitDestination::One(interface)) => vec![interface],
+            Some(UnitDestination::Many(interfaces)) => interfaces,
+            Some(UnitDestination::Us | UnitDestination::Nowhere) | None => Vec::new(),
         };
         for interface in interfaces {
             if let Some(below) = self.below(interface, from) {
@@ -465,7 +469,7 @@ impl Protocol for Vnet {
         let below = match self.last {
             Some((last, user, below)) if last == to && user == from => below,
             _ => {
-                let Towards::One(interface) = self.towards(to, unit.source, false) else {
+                let UnitDestination::One(interface) = self.towards(to, unit.source, false) else {
                     return None;
                 };
                 let below = self.below(interface, from)?;

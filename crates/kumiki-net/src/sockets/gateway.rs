@@ -9,7 +9,7 @@ use kumiki_graph::{
     Accept, Address, Below, Handle, Instant, Manage, Mode, Offered, Open, Parameters, Problem, Quality, Reason,
     Request, Unit, UnitOptions,
 };
-use kumiki_inet::tcp::{OfferFirst, Refuse};
+use kumiki_inet::tcp::{OfferFirst, RefuseCaller};
 use kumiki_inet::udp::AllPorts;
 use kumiki_octets::Message;
 use kumiki_wire::inet::IpParameters;
@@ -207,7 +207,7 @@ impl Table {
         };
         if self.gateway.as_ref().is_some_and(|it| it.offers.len() >= it.config.offers) {
             // As if it had been lost: it comes again.
-            let manage = Manage::special(Refuse { session: provider, problem: None });
+            let manage = Manage::special(RefuseCaller { session: provider, problem: None });
             self.effects.requests.push_back((below, Request::Manage(Box::new(manage))));
             return;
         }
@@ -287,7 +287,7 @@ impl Table {
             super::Answer::Silence => None,
             super::Answer::Unreachable(why) => Some(why.problem(offer.destination.is_ipv4())),
         };
-        let manage = Manage::special(Refuse { session, problem });
+        let manage = Manage::special(RefuseCaller { session, problem });
         self.effects.requests.push_back((offer.below, Request::Manage(Box::new(manage))));
     }
 

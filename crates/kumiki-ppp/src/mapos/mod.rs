@@ -47,7 +47,7 @@ use kumiki_wire::ppp::mapos::{self, Width, protocol};
 #[cfg(test)]
 mod tests;
 
-use kumiki_inet::resolution::{self, Bounds, Cache, Found};
+use kumiki_inet::resolution::{self, Bounds, Cache, Resolution};
 
 /// What can be set.
 #[derive(Clone, PartialEq, Eq, Debug, Settings)]
@@ -285,8 +285,8 @@ impl Mapos {
         }
         let may_ask = self.own.is_some();
         match self.cache.find(next_hop, unit, may_ask, cx.now()) {
-            Found::At { address, datagram, .. } => transmit(address, protocol::IPV4, datagram, cx),
-            Found::Waits { ask, gone } => {
+            Resolution::At { address, datagram, .. } => transmit(address, protocol::IPV4, datagram, cx),
+            Resolution::Waits { ask, gone } => {
                 self.counters.queued += 1;
                 self.unresolved(gone, cx);
                 if ask {

@@ -12,7 +12,7 @@ fn router() -> (Bench, DeviceId, DeviceId, NodeId) {
         routes: vec![Route {
             network: Ipv4Addr::new(192, 168, 0, 0),
             prefix: 16,
-            via: Via::Gateway(Ipv4Addr::new(10, 0, 1, 9)),
+            via: RouteTarget::Gateway(Ipv4Addr::new(10, 0, 1, 9)),
         }],
         forwarding: true,
         ..Config::default()
@@ -216,13 +216,13 @@ fn settings_that_cannot_be_are_named() {
         (&|it| it.routes.push(Route::default_by(FAR)), "no interface is on a network with 192.168.7.7"),
         (
             &|it| {
-                it.routes.push(Route { network: FAR, prefix: 16, via: Via::Gateway(B) });
+                it.routes.push(Route { network: FAR, prefix: 16, via: RouteTarget::Gateway(B) });
             },
             "expected 192.168.0.0/16",
         ),
         (
             &|it| {
-                it.routes.push(Route { network: FAR, prefix: 32, via: Via::Interface("atm".to_owned()) });
+                it.routes.push(Route { network: FAR, prefix: 32, via: RouteTarget::Interface("atm".to_owned()) });
             },
             "there are interfaces on `eth`",
         ),
@@ -253,7 +253,7 @@ proptest! {
             config.routes.push(Route {
                 network: Ipv4Addr::from_bits(to & Ipv4Addr::mask(prefix)),
                 prefix,
-                via: Via::Gateway(Ipv4Addr::new(10, 0, 0, 100 + n as u8)),
+                via: RouteTarget::Gateway(Ipv4Addr::new(10, 0, 0, 100 + n as u8)),
             });
         }
         let routes = config.table().unwrap();
@@ -277,7 +277,11 @@ fn agreed(local: Ipv4Addr, remote: Ipv4Addr) -> Indication {
 #[test]
 fn an_interface_without_an_address_takes_those_that_ppp_has_agreed_on() {
     let config = Config {
-        routes: vec![Route { network: Ipv4Addr::UNSPECIFIED, prefix: 0, via: Via::Interface("eth".to_owned()) }],
+        routes: vec![Route {
+            network: Ipv4Addr::UNSPECIFIED,
+            prefix: 0,
+            via: RouteTarget::Interface("eth".to_owned()),
+        }],
         ..Config::host(Interface::negotiated("eth"))
     };
     let (mut bench, eth, user) = bench(config);

@@ -32,7 +32,7 @@ use sender::{EcnAck, EcnFeedback, Sender};
 
 use super::congestion::Loss;
 use super::limits::Limit;
-use super::receive::{AckReason, Due};
+use super::receive::{AckReason, OwedAck};
 use super::recovery::Phase;
 use super::scoreboard::AckOutcome;
 use super::segment::Segment;
@@ -317,7 +317,7 @@ impl Session {
                 classic.on_segment(cwr, ce && arrived.octets > 0);
             }
             Mode::Accurate(accurate) => {
-                let owing = self.receive.due != Due::No;
+                let owing = self.receive.due != OwedAck::No;
                 if accurate.receiver.on_packet(arrived, owing) {
                     self.receive.owe_now(AckReason::Marks);
                 }
@@ -333,7 +333,7 @@ impl Session {
     pub(super) fn tell_marks_early(&mut self, ctx: &mut Ctx<'_, '_>) {
         if let Mode::Accurate(accurate) = &self.ecn.mode
             && accurate.receiver.is_full()
-            && let Due::Now(why) = self.receive.due
+            && let OwedAck::Now(why) = self.receive.due
         {
             self.send_ack(why, ctx);
         }

@@ -28,7 +28,7 @@ const MIN_RTT_PERIOD: Duration = Duration::from_secs(150);
 
 /// The shortest round trip of the recent past.
 #[derive(Clone, Copy, Debug)]
-struct Shortest {
+struct MinRtt {
     since: Instant,
     /// None before there is a sample.
     this: OptionalTime<Duration>,
@@ -87,7 +87,7 @@ pub(crate) struct Rack {
     /// RACK.rtt.
     rtt: OptionalTime<Duration>,
     /// RACK.min_RTT.
-    min_rtt: Shortest,
+    min_rtt: MinRtt,
     order: OnDemand<Order>,
 }
 
@@ -95,7 +95,7 @@ impl Rack {
     pub(crate) const fn new() -> Self {
         Self {
             rtt: OptionalTime::NONE,
-            min_rtt: Shortest { since: Instant::ZERO, this: OptionalTime::NONE, before: OptionalTime::NONE },
+            min_rtt: MinRtt { since: Instant::ZERO, this: OptionalTime::NONE, before: OptionalTime::NONE },
             order: OnDemand::new(),
         }
     }
@@ -125,7 +125,7 @@ impl Rack {
     }
 
     pub(crate) fn min_rtt(&self) -> Option<Duration> {
-        let Shortest { this, before, .. } = self.min_rtt;
+        let MinRtt { this, before, .. } = self.min_rtt;
         let this = this.known()?;
         Some(before.known().map_or(this, |before| before.min(this)))
     }

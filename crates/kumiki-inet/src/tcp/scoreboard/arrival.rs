@@ -66,7 +66,7 @@ impl Scoreboard {
         if acked == 0 || acked > self.flight() {
             return AckOutcome::default();
         }
-        let mut news = News::new(now, self.credible);
+        let mut news = AckDelivery::new(now, self.credible);
         let mut ambiguous = false;
         let UnderWay { records, timeline, ranges, tally, marks, .. } = &mut *self.under_way;
         while let Some(front) = records.front_mut() {
@@ -136,7 +136,7 @@ impl Scoreboard {
     /// make as many records, so that a peer cannot multiply them.
     pub fn on_sack(&mut self, ack: Seq, blocks: &[SackBlock], now: Instant) -> AckOutcome {
         let dsack = Self::dsack(ack, blocks);
-        let mut news = News::new(now, self.credible);
+        let mut news = AckDelivery::new(now, self.credible);
         let rest = blocks.get(usize::from(dsack.is_some())..);
         let mut rest: SmallVec<[SackBlock; SackBlocks::CAPACITY]> = rest
             .unwrap_or_default()
@@ -163,7 +163,7 @@ impl Scoreboard {
     }
 
     /// Marks what is news in a block between `una` and `nxt`.
-    fn take_block(&mut self, block: SackBlock, news: &mut News) {
+    fn take_block(&mut self, block: SackBlock, news: &mut AckDelivery) {
         let mut cursor = block.left;
         while cursor.lt(block.right) {
             let at = self.under_way.ranges.partition_point(|range| range.end.leq(cursor));
@@ -180,7 +180,7 @@ impl Scoreboard {
     }
 
     /// Marks the records from `left` to `right`, none of which is SACKed.
-    fn sack_gap(&mut self, left: Seq, right: Seq, news: &mut News) {
+    fn sack_gap(&mut self, left: Seq, right: Seq, news: &mut AckDelivery) {
         if self.may_split() {
             self.cut_at(left);
             self.cut_at(right);
@@ -230,7 +230,7 @@ impl Scoreboard {
     }
 
     /// Closes what an acknowledgment told.
-    fn deliver(&mut self, news: News, acked: u32) -> AckOutcome {
+    fn deliver(&mut self, news: AckDelivery, acked: u32) -> AckOutcome {
         if news.delivered > 0 {
             self.delivered += u64::from(news.delivered);
             self.under_way.delivered_at = news.now;
@@ -251,7 +251,7 @@ impl Scoreboard {
 }
 
 /// What one acknowledgment delivers, while it is read.
-struct News {
+struct AckDelivery {
     now: Instant,
     credible: Instant,
     delivered: u32,
@@ -265,7 +265,7 @@ struct News {
     extent: u32,
 }
 
-impl News {
+impl AckDelivery {
     const fn new(now: Instant, credible: Instant) -> Self {
         Self {
             now,

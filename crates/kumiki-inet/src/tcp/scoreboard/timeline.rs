@@ -42,7 +42,7 @@ struct Sending {
 
 /// What time says was lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Overdue {
+pub struct TimedLoss {
     /// Octets marked lost.
     pub octets: u32,
     /// The highest order of a retransmission among them.
@@ -90,8 +90,8 @@ impl Scoreboard {
 
     /// Marks lost what was sent before `latest` (`None`: all) and at least `loss_timeout` before `now`, and is neither
     /// SACKed nor marked already: RACK_detect_loss with `loss_timeout` = RACK.rtt + RACK.reo_wnd.
-    pub fn mark_overdue(&mut self, latest: Option<&Sent>, loss_timeout: Duration, now: Instant) -> Overdue {
-        let mut overdue = Overdue::default();
+    pub fn mark_overdue(&mut self, latest: Option<&Sent>, loss_timeout: Duration, now: Instant) -> TimedLoss {
+        let mut overdue = TimedLoss::default();
         while let Some(sending) = self.under_way.timeline.sendings.front().copied() {
             let decided = latest.is_none_or(|latest| sending.order < latest.order);
             let undecided = latest.is_some_and(|latest| sending.order > latest.order);
@@ -113,7 +113,7 @@ impl Scoreboard {
         latest: Option<&Sent>,
         loss_timeout: Duration,
         now: Instant,
-        overdue: &mut Overdue,
+        overdue: &mut TimedLoss,
     ) -> bool {
         if sending.span.end.leq(self.una) {
             return true;

@@ -31,7 +31,7 @@ use std::collections::VecDeque;
 use kumiki_graph::{Credit, Handle, Indication, Problem, Quality};
 use kumiki_octets::Message;
 
-use super::predicted::Course;
+use super::predicted::PredictedState;
 use super::segment::Segment;
 use super::send::Fin;
 use super::session::{Ctx, Session};
@@ -141,7 +141,7 @@ impl Session {
             self.send_at_once(data, end, ctx);
             return;
         }
-        self.course = Course::Any;
+        self.course = PredictedState::Any;
         let piece = usize::try_from(ctx.shared.config.send_granularity).unwrap_or(0);
         while piece > 0 && data.len() > piece {
             let Ok(front) = data.split_to(piece) else {

@@ -6,9 +6,9 @@ use kumiki_octets::Message;
 use kumiki_wire::inet::tcp::{Flags, SackBlock, Seq};
 
 use super::State;
-use crate::tcp::challenge::Standing;
+use crate::tcp::challenge::Plausibility;
 use crate::tcp::reassembly::Inserted;
-use crate::tcp::receive::{AckReason, Due};
+use crate::tcp::receive::{AckReason, OwedAck};
 use crate::tcp::segment::Segment;
 use crate::tcp::session::{Ctx, Session};
 use crate::tcp::timers::Timer;
@@ -53,7 +53,7 @@ impl Session {
         if segment.has(Flags::RST) {
             // RFC 5961 section 3.2. Its text is not looked at (SHLD-2).
             if segment.seq != self.receive.nxt {
-                self.challenge(Standing::Impossible, ctx);
+                self.challenge(Plausibility::Impossible, ctx);
                 return false;
             }
             ctx.shared.counters.resets_received += 1;
@@ -66,7 +66,7 @@ impl Session {
         }
         if segment.has(Flags::SYN) {
             // RFC 5961 section 4.2.
-            self.challenge(Standing::Impossible, ctx);
+            self.challenge(Plausibility::Impossible, ctx);
             return false;
         }
         // Without an ACK there is nothing to do (fifth step), and after negotiation a segment without timestamps is
@@ -133,7 +133,7 @@ impl Session {
             return true;
         }
         ctx.shared.counters.paws_rejected += 1;
-        self.challenge(Standing::Impossible, ctx);
+        self.challenge(Plausibility::Impossible, ctx);
         false
     }
 
@@ -144,7 +144,7 @@ impl Session {
             && self.is_possible_ack(segment.ack)
             && (!self.timestamps || segment.options.timestamps.is_some());
         if !credible {
-            self.challenge(Standing::Impossible, ctx);
+            self.challenge(Plausibility::Impossible, ctx);
             return;
         }
         let begins_below = segment.seq.lt(self.receive.nxt);
@@ -155,7 +155,7 @@ impl Session {
         let behind = self.receive.nxt.distance_from(segment.seq);
         let lately = i64::from(self.receive.buffer.max(65_535));
         let is_late = segment.len() > 0 && !segment.has(Flags::SYN) && (0..=lately).contains(&i64::from(behind));
-        let standing = if is_late { Standing::Copy } else { Standing::Misplaced };
+        let standing = if is_late { Plausibility::Copy } else { Plausibility::Misplaced };
         if !self.challenge(standing, ctx) {
             return;
         }
@@ -173,7 +173,7 @@ impl Session {
     }
 
     /// Says where we stand, to whoever sent what is refused, as often as RFC 5961 section 7 allows; whether it will be said.
-    pub(super) fn challenge(&mut self, standing: Standing, ctx: &mut Ctx<'_, '_>) -> bool {
+    pub(super) fn challenge(&mut self, standing: Plausibility, ctx: &mut Ctx<'_, '_>) -> bool {
         ctx.shared.counters.unacceptable += 1;
         let now = ctx.now();
         let config = &ctx.shared.config;
@@ -197,7 +197,7 @@ impl Session {
     pub(super) fn accepts_ack(&mut self, segment: &Segment, ctx: &mut Ctx<'_, '_>) -> bool {
         let possible = self.is_possible_ack(segment.ack);
         if !possible {
-            self.challenge(Standing::Impossible, ctx);
+            self.challenge(Plausibility::Impossible, ctx);
         }
         possible
     }
@@ -245,7 +245,7 @@ impl Session {
         }
         if !self.state.may_receive() {
             // CLOSE-WAIT: a copy of what ended with the FIN.
-            self.challenge(Standing::Copy, ctx);
+            self.challenge(Plausibility::Copy, ctx);
             return;
         }
         let window = self.receive.window();
@@ -301,7 +301,7 @@ impl Session {
         // Each segment ahead of its turn has an acknowledgment of its own, also where several come in one batch: the sender counts
         // them (RFC 5681 sections 3.2 and 4.2). All else that a batch brings is acknowledged at its end, together.
         if segment.seq.gt(nxt)
-            && let Due::Now(why) = self.receive.due
+            && let OwedAck::Now(why) = self.receive.due
         {
             self.send_ack(why, ctx);
         }

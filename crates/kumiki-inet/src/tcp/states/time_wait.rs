@@ -3,7 +3,7 @@
 use kumiki_wire::inet::tcp::Flags;
 
 use super::State;
-use crate::tcp::challenge::Standing;
+use crate::tcp::challenge::Plausibility;
 use crate::tcp::segment::Segment;
 use crate::tcp::session::{Ctx, Session};
 use crate::tcp::time_waits::TimeWaitEntry;
@@ -37,7 +37,7 @@ impl Session {
             !at_nxt || segment.len() > 0
         };
         if answered {
-            self.challenge(Standing::Impossible, ctx);
+            self.challenge(Plausibility::Impossible, ctx);
         }
     }
 

@@ -4,7 +4,7 @@ use kumiki_graph::*;
 use kumiki_wire::inet::tcp::{Flags, Header, Seq};
 
 use super::pair::*;
-use crate::tcp::{OfferFirst, Refuse};
+use crate::tcp::{OfferFirst, RefuseCaller};
 
 /// B has every port, and its user takes nobody by itself.
 fn asking(backlog: u32) -> Pair {
@@ -82,7 +82,7 @@ fn who_is_refused_is_reset_or_hears_nothing() {
     let mut pair = asking(5);
     pair.inject(B, from_caller(Flags::SYN, 100, 0), b"");
     let session = pair.app(B).offers[0];
-    pair.ask(B, vec![Request::Manage(Box::new(Manage::special(Refuse { session, problem: None })))]);
+    pair.ask(B, vec![Request::Manage(Box::new(Manage::special(RefuseCaller { session, problem: None })))]);
     assert_eq!(said(&pair), []);
     // The next SYN is a call again.
     pair.inject(B, from_caller(Flags::SYN, 100, 0), b"");
