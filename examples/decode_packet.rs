@@ -8,7 +8,7 @@
 
 use std::error::Error;
 
-use kumiki_decode::{Capture, Decoder, Format, Registry, Wish, show};
+use kumiki_decode::{Capture, Decoder, Format, FormatHint, Registry, show};
 
 /// A TCP SYN over IPv4. Its checksum is not the one that its octets give.
 const PACKET: [u8; 44] = [
@@ -19,7 +19,7 @@ const PACKET: [u8; 44] = [
 
 fn main() -> Result<(), Box<dyn Error>> {
     let registry = Registry::new();
-    let wish = Wish { format: Some(Format::Raw), layer: Some("ip") };
+    let wish = FormatHint { format: Some(Format::Raw), layer: Some("ip") };
     let mut capture = Capture::open(&PACKET[..], wish, &registry)?;
     let mut decoder = Decoder::new(); // remembers what is being reassembled
     while let Some(record) = capture.next_record()? {

@@ -2,9 +2,9 @@
 
 use crate::capture::{Direction, Record};
 use crate::key::{Key, Side};
-use crate::packet::{Packet, Rest};
-use crate::reading::{Around, Follow, Reading};
-use crate::reassembly::{State, Unfinished};
+use crate::packet::{Packet, UndissectedOctets};
+use crate::reading::{Follow, PacketContext, Reading};
+use crate::reassembly::{State, UnfinishedPdu};
 use crate::registry::{Dissector, Registry};
 
 /// Layers in any packet at most: an error message can quote an error message, and a frame can carry a frame.
@@ -25,14 +25,14 @@ fn most_layers(octets: usize) -> usize {
 /// Decodes packets one after the other; remembers only what is being reassembled, see [`State`].
 ///
 /// ```
-/// use kumiki_decode::{Capture, Decoder, Format, Registry, Wish};
+/// use kumiki_decode::{Capture, Decoder, Format, Registry, FormatHint};
 ///
-/// // UDP over IPv4, without a link layer; `Wish::default()` finds out what a capture file holds.
+/// // UDP over IPv4, without a link layer; `FormatHint::default()` finds out what a capture file holds.
 /// let packet = [
 ///     0x45, 0, 0, 28, 0, 1, 0x40, 0, 64, 17, 0x26, 0xce, 10, 0, 0, 1, 10, 0, 0, 2, // IPv4
 ///     0xc0, 0, 0, 53, 0, 8, 0, 0, // UDP
 /// ];
-/// let wish = Wish { format: Some(Format::Raw), layer: Some("ip") };
+/// let wish = FormatHint { format: Some(Format::Raw), layer: Some("ip") };
 /// let mut capture = Capture::open(&packet[..], wish, &Registry::new())?;
 /// let record = capture.next_record()?.expect("one packet");
 /// let decoded = Decoder::new().decode(&record);
@@ -98,7 +98,7 @@ impl Decoder {
             offset: 0,
             captured: record.octets.len(),
             total: record.original_len.max(record.octets.len()),
-            around: Around {
+            around: PacketContext {
                 packet: record.number,
                 interface: record.interface,
                 from: record.direction.map(|it| match it {
@@ -107,7 +107,7 @@ impl Decoder {
                 }),
                 fcs_len: record.fcs_len,
                 secrets: self.secrets,
-                ..Around::default()
+                ..PacketContext::default()
             },
         }];
         let mut steps = 0_usize;
@@ -126,7 +126,7 @@ impl Decoder {
                 } else {
                     format!("the packet has more than {most} layers")
                 };
-                let rest = Rest {
+                let rest = UndissectedOctets {
                     buffer: follow.buffer,
                     offset: follow.offset,
                     length: follow.total,
@@ -161,7 +161,7 @@ impl Decoder {
 
     /// What has begun and not ended: to be asked once there are no more packets.
     #[must_use]
-    pub fn unfinished(&self) -> Vec<Unfinished> {
+    pub fn unfinished(&self) -> Vec<UnfinishedPdu> {
         self.state.unfinished()
     }
 }

@@ -100,7 +100,7 @@ impl fmt::Display for Circuit {
 
 /// One end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Party {
+pub enum Endpoint {
     /// An address and a port of TCP.
     Port(IpAddr, u16),
     /// A logical channel of X.25, at one side of a line.
@@ -150,16 +150,20 @@ pub struct Stream {
     /// The interface of the capture.
     pub interface: u32,
     /// The sender.
-    pub source: Party,
+    pub source: Endpoint,
     /// The receiver.
-    pub destination: Party,
+    pub destination: Endpoint,
 }
 
 impl Stream {
     /// What comes from a side of a line on a logical channel of X.25.
     #[must_use]
     pub const fn on_channel(interface: u32, channel: u16, from: Side) -> Self {
-        Self { interface, source: Party::Channel(channel, from), destination: Party::Channel(channel, from.other()) }
+        Self {
+            interface,
+            source: Endpoint::Channel(channel, from),
+            destination: Endpoint::Channel(channel, from.other()),
+        }
     }
 
     /// The other direction.
@@ -172,7 +176,7 @@ impl Stream {
 impl fmt::Display for Stream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.source, self.destination) {
-            (Party::Channel(channel, from), Party::Channel(_, to)) => {
+            (Endpoint::Channel(channel, from), Endpoint::Channel(_, to)) => {
                 write!(f, "channel {channel} {from} > {to}")
             }
             (source, destination) => write!(f, "{source} > {destination}"),
@@ -180,7 +184,7 @@ impl fmt::Display for Stream {
     }
 }
 
-impl fmt::Display for Party {
+impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Port(address, port) => write!(f, "{address}.{port}"),

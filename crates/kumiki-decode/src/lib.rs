@@ -25,9 +25,9 @@ pub mod reassembly;
 mod registry;
 pub mod show;
 
-pub use capture::{Capture, Format, Record, Unreadable, Wish};
+pub use capture::{Capture, Format, FormatHint, Record, Unreadable};
 pub use decoder::Decoder;
 pub use key::{Circuit, Ends, Key};
 pub use packet::Packet;
-pub use reading::{Around, Reading};
+pub use reading::{PacketContext, Reading};
 pub use registry::{Dissector, Registry};

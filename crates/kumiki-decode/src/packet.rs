@@ -14,7 +14,7 @@ pub struct Packet {
     /// From the outermost inwards; after a layer that carries several PDUs, each with its own layers in turn.
     pub layers: Vec<Layer>,
     /// Octets that belong to no layer: data, or a protocol that is not known here.
-    pub rest: Vec<Rest>,
+    pub rest: Vec<UndissectedOctets>,
     /// The PDUs that this packet completed: buffers 1, 2, ...
     pub reassembled: Vec<Reassembled>,
 }
@@ -189,7 +189,7 @@ pub struct Remark {
 
 /// Octets that no dissector took.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Rest {
+pub struct UndissectedOctets {
     /// Which buffer the offset counts in.
     pub buffer: usize,
     /// The first of them.

@@ -9,12 +9,12 @@ use kumiki_wire::osi::session;
 use kumiki_wire::ppp::mapos::Width;
 
 use crate::key::{Circuit, Ends, Key, Side, Stream};
-use crate::packet::{Field, Layer, Level, Reassembled, Remark, Rest, Value, in_words};
+use crate::packet::{Field, Layer, Level, Reassembled, Remark, UndissectedOctets, Value, in_words};
 use crate::reassembly::State;
 
 /// What is known from the layers around a PDU, and of the packet.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Around {
+pub struct PacketContext {
     /// Number of the packet, from 1.
     pub packet: u64,
     /// Interface of the capture.
@@ -60,7 +60,7 @@ pub(crate) struct Follow {
     pub(crate) captured: usize,
     /// Octets that there were on the medium.
     pub(crate) total: usize,
-    pub(crate) around: Around,
+    pub(crate) around: PacketContext,
 }
 
 /// A dissector's view of one PDU.
@@ -70,11 +70,11 @@ pub struct Reading<'a> {
     octets: &'a [u8],
     total: usize,
     /// What is known from outside; what is changed here is known to the PDUs inside.
-    pub around: Around,
+    pub around: PacketContext,
     pub(crate) state: &'a mut State,
     pub(crate) layer: Layer,
     pub(crate) follow: Vec<Follow>,
-    pub(crate) rest: Vec<Rest>,
+    pub(crate) rest: Vec<UndissectedOctets>,
     pub(crate) reassembled: Vec<Reassembled>,
     /// Another dissector reads this PDU; no layer of this one is shown.
     pub(crate) reread: bool,
@@ -358,7 +358,7 @@ impl<'a> Reading<'a> {
         if len == 0 {
             return;
         }
-        self.rest.push(Rest {
+        self.rest.push(UndissectedOctets {
             buffer: self.layer.buffer,
             offset: self.layer.offset.saturating_add(at),
             length: len,

@@ -4,7 +4,7 @@
 
 use std::io::{self, Read};
 
-use kumiki_decode::{Capture, Decoder, Format, Registry, Wish, reassembly};
+use kumiki_decode::{Capture, Decoder, Format, FormatHint, Registry, reassembly};
 use kumiki_wire::atm::cell::{Header, Interface};
 use peak_alloc::PeakAlloc;
 
@@ -48,7 +48,7 @@ impl Read for Flood {
 #[test]
 fn a_flood_of_cells_on_many_channels_takes_bounded_memory() {
     let flood = Flood { cell: [0; 53], at: 53, left: 100_000 };
-    let wish = Wish { format: Some(Format::Raw), layer: Some("cells") };
+    let wish = FormatHint { format: Some(Format::Raw), layer: Some("cells") };
     let capture = Capture::open(flood, wish, &Registry::new()).unwrap();
     let mut decoder = Decoder::new();
     let (mut cells, mut given_up) = (0, 0);

@@ -1,7 +1,7 @@
 //! Files of packets in any format: read to the end or refused, each record within the file, in bounded memory.
 
 use kumiki_decode::capture::MOST_OCTETS;
-use kumiki_decode::{Capture, Decoder, Format, Registry, Wish, show};
+use kumiki_decode::{Capture, Decoder, Format, FormatHint, Registry, show};
 
 use crate::layers::layer;
 use crate::{Draw, Target, within_mb};
@@ -21,7 +21,7 @@ fn run(octets: &[u8]) {
     let file = draw.rest();
     // A file may promise a record of 4 MiB, which is then read as far as it goes.
     within_mb(64.0, || {
-        let Ok(capture) = Capture::open(file, Wish { format, layer }, &registry) else {
+        let Ok(capture) = Capture::open(file, FormatHint { format, layer }, &registry) else {
             return;
         };
         let mut decoder = Decoder::new();

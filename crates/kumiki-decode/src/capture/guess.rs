@@ -8,7 +8,7 @@ use kumiki_wire::inet::ethernet::ethertype;
 use kumiki_wire::inet::ipv4;
 
 use super::source::Source;
-use super::{Format, Unreadable, Wish, erf, hdlc, pcap, pcapng};
+use super::{Format, FormatHint, Unreadable, erf, hdlc, pcap, pcapng};
 use crate::registry::Registry;
 
 /// Octets that are looked at.
@@ -41,7 +41,11 @@ impl fmt::Display for Guess {
 }
 
 impl Guess {
-    pub(super) fn of<R: Read>(source: &mut Source<R>, wish: Wish, registry: &Registry) -> Result<Self, Unreadable> {
+    pub(super) fn of<R: Read>(
+        source: &mut Source<R>,
+        wish: FormatHint,
+        registry: &Registry,
+    ) -> Result<Self, Unreadable> {
         let octets = source.peek(LOOKED_AT)?;
         let (format, why) = match wish.format {
             Some(format) => (format, String::new()),
@@ -67,7 +71,7 @@ impl Guess {
     }
 }
 
-fn format(octets: &[u8], wish: Wish) -> Result<(Format, String), Unreadable> {
+fn format(octets: &[u8], wish: FormatHint) -> Result<(Format, String), Unreadable> {
     if octets.is_empty() {
         return Err(Unreadable::Unknown("the file is empty".to_owned()));
     }

@@ -231,7 +231,7 @@ impl fmt::Display for Format {
 
 /// What a user may say of a file; the rest is guessed.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Wish {
+pub struct FormatHint {
     /// The format.
     pub format: Option<Format>,
     /// The name of the dissector of the first layer.
@@ -267,7 +267,7 @@ impl<R: Read> Capture<R> {
     ///
     /// # Errors
     /// [`Unreadable`] where it cannot be read, or nothing says what it is.
-    pub fn open(file: R, wish: Wish, registry: &Registry) -> Result<Self, Unreadable> {
+    pub fn open(file: R, wish: FormatHint, registry: &Registry) -> Result<Self, Unreadable> {
         let mut source = Source::new(file);
         let guess = Guess::of(&mut source, wish, registry)?;
         let layer = guess.layer;

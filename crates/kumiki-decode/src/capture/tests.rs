@@ -20,7 +20,7 @@ fn pcap(big_endian: bool, nanoseconds: bool) -> Vec<u8> {
     [&header[..], &first, b"abc", &second, b"defgh"].concat()
 }
 
-fn read(octets: &[u8], wish: Wish) -> (Vec<Record>, Option<Unreadable>) {
+fn read(octets: &[u8], wish: FormatHint) -> (Vec<Record>, Option<Unreadable>) {
     let mut capture = match Capture::open(octets, wish, &Registry::new()) {
         Ok(capture) => capture,
         Err(why) => return (Vec::new(), Some(why)),
@@ -35,18 +35,18 @@ fn read(octets: &[u8], wish: Wish) -> (Vec<Record>, Option<Unreadable>) {
     }
 }
 
-fn as_layer(layer: &'static str) -> Wish {
-    Wish { layer: Some(layer), format: None }
+fn as_layer(layer: &'static str) -> FormatHint {
+    FormatHint { layer: Some(layer), format: None }
 }
 
 fn good(octets: &[u8]) -> Vec<Record> {
-    let (records, why) = read(octets, Wish::default());
+    let (records, why) = read(octets, FormatHint::default());
     assert!(why.is_none(), "{why:?}");
     records
 }
 
 fn refused(octets: &[u8]) -> String {
-    let (_, why) = read(octets, Wish::default());
+    let (_, why) = read(octets, FormatHint::default());
     why.unwrap().to_string()
 }
 
@@ -74,7 +74,7 @@ fn pcap_is_read_in_both_orders_and_units() {
 #[test]
 fn a_cut_capture_says_where_and_gives_what_came_before() {
     let whole = pcap(false, false);
-    let (records, why) = read(&whole[..whole.len() - 2], Wish::default());
+    let (records, why) = read(&whole[..whole.len() - 2], FormatHint::default());
     assert_eq!(records.len(), 1);
     assert_eq!(
         why.unwrap().to_string(),
@@ -252,7 +252,7 @@ fn erf_is_known_by_records_that_hang_together() {
     assert_eq!(records.len(), 2);
     assert_eq!(records[1].file_offset, 68 + 32);
     assert_eq!(records[0].time.unwrap().to_string(), "5.500000000");
-    let (_, why) = read(&file[..file.len() - 1], Wish { format: Some(Format::Erf), layer: None });
+    let (_, why) = read(&file[..file.len() - 1], FormatHint { format: Some(Format::Erf), layer: None });
     assert!(why.unwrap().to_string().contains("has 67 of 68 octets"));
 }
 
@@ -338,11 +338,11 @@ const LINE: [u8; 43] = [
     0xb5, 0x99, 0x82, 0x49, 0x7e,
 ];
 
-const HDLC: Wish = Wish { format: Some(Format::Hdlc), layer: None };
+const HDLC: FormatHint = FormatHint { format: Some(Format::Hdlc), layer: None };
 
 #[test]
 fn frames_are_found_between_the_flags_of_a_line() {
-    let mut capture = Capture::open(&LINE[..], Wish::default(), &Registry::new()).unwrap();
+    let mut capture = Capture::open(&LINE[..], FormatHint::default(), &Registry::new()).unwrap();
     assert_eq!(
         capture.guess().to_string(),
         "read as hdlc, first layer ppp (flags stand around a frame whose check sequence is right)"
@@ -396,7 +396,7 @@ fn what_is_no_whole_frame_of_a_line_is_shown_as_far_as_it_goes() {
 #[test]
 fn how_a_file_arrives_does_not_matter() {
     let octets = pcap(true, true);
-    let slow = Capture::open(Slow(&octets), Wish::default(), &Registry::new()).unwrap();
+    let slow = Capture::open(Slow(&octets), FormatHint::default(), &Registry::new()).unwrap();
     let records: Vec<Record> = slow.map(Result::unwrap).collect();
     assert_eq!(records, good(&octets));
     let slow = Capture::open(Slow(&LINE), HDLC, &Registry::new()).unwrap();
@@ -412,7 +412,7 @@ proptest! {
     #[test]
     fn no_octets_make_a_reader_panic(octets: Vec<u8>, format in formats(), named: bool) {
         let layer = named.then_some("cells");
-        let _ = read(&octets, Wish { format, layer });
+        let _ = read(&octets, FormatHint { format, layer });
     }
 
     #[test]
@@ -437,14 +437,14 @@ proptest! {
             *octet = value;
         }
         octets.truncate(cut.max(16));
-        let (records, _) = read(&octets, Wish::default());
+        let (records, _) = read(&octets, FormatHint::default());
         // A record begins behind the one before.
         prop_assert!(records.is_sorted_by(|a, b| a.number < b.number && a.file_offset <= b.file_offset));
     }
 
     #[test]
     fn no_text_makes_a_reader_panic(text in "[0-9a-f :|,#x\n]{0,200}") {
-        let wish = Wish { format: Some(Format::Hex), layer: Some("ip") };
+        let wish = FormatHint { format: Some(Format::Hex), layer: Some("ip") };
         let _ = read(text.as_bytes(), wish);
     }
 }

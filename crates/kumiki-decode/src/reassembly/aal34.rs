@@ -9,7 +9,7 @@ use kumiki_octets::text::{are, counted};
 use kumiki_wire::atm::aal34::sar::Header;
 use kumiki_wire::atm::aal34::{MAX_SDU, pdu_len};
 
-use super::{Unfinished, noted};
+use super::{UnfinishedPdu, noted};
 use crate::key::Circuit;
 
 /// Unfinished PDUs at a time.
@@ -28,7 +28,7 @@ pub(crate) enum Aal34Progress {
 
 /// What a segment led to, and what was wrong.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Came {
+pub(crate) struct SegmentOutcome {
     pub(crate) outcome: Aal34Progress,
     /// What is missing.
     pub(crate) wrong: Option<String>,
@@ -55,10 +55,10 @@ pub(crate) struct Segments {
 
 impl Segments {
     /// Takes the octets of a segment whose sum is right.
-    pub(crate) fn add(&mut self, circuit: Circuit, header: &Header, octets: &[u8], packet: u64) -> Came {
+    pub(crate) fn add(&mut self, circuit: Circuit, header: &Header, octets: &[u8], packet: u64) -> SegmentOutcome {
         self.clock = self.clock.saturating_add(1);
         let key = (circuit, header.mid);
-        let mut came = Came { outcome: Aal34Progress::Waiting, wrong: None, given_up: None };
+        let mut came = SegmentOutcome { outcome: Aal34Progress::Waiting, wrong: None, given_up: None };
         let mut partial = if header.segment_type.begins() {
             if let Some(old) = self.partial.remove(&key) {
                 came.wrong = Some(format!(
@@ -120,8 +120,8 @@ impl Segments {
         Some(oldest.0)
     }
 
-    pub(crate) fn unfinished(&self) -> impl Iterator<Item = Unfinished> {
-        self.partial.iter().map(|((circuit, mid), partial)| Unfinished {
+    pub(crate) fn unfinished(&self) -> impl Iterator<Item = UnfinishedPdu> {
+        self.partial.iter().map(|((circuit, mid), partial)| UnfinishedPdu {
             what: format!("AAL3/4 PDU on {circuit} under MID {mid}"),
             parts: partial.cells,
             octets: partial.octets.len(),

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use kumiki_wire::atm::aal5::{MAX_SDU, cells};
 use kumiki_wire::atm::cell::PAYLOAD_LEN;
 
-use super::{Unfinished, noted};
+use super::{UnfinishedPdu, noted};
 use crate::key::Circuit;
 
 /// Channels with an unfinished PDU at a time.
@@ -96,8 +96,8 @@ impl Circuits {
         Some(oldest)
     }
 
-    pub(crate) fn unfinished(&self) -> impl Iterator<Item = Unfinished> {
-        self.partial.iter().map(|(circuit, partial)| Unfinished {
+    pub(crate) fn unfinished(&self) -> impl Iterator<Item = UnfinishedPdu> {
+        self.partial.iter().map(|(circuit, partial)| UnfinishedPdu {
             what: circuit.name(),
             parts: partial.cells,
             octets: partial.cells.saturating_mul(PAYLOAD_LEN),

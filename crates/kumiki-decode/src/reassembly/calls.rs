@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::Unfinished;
+use super::UnfinishedPdu;
 use super::streams::Parts;
-use crate::key::{Party, Stream};
+use crate::key::{Endpoint, Stream};
 
 /// Calls of which something is remembered.
 pub const MOST_CALLS: usize = 256;
@@ -24,7 +24,7 @@ pub(crate) struct CallKey {
 impl CallKey {
     /// On a logical channel of what is captured at `interface`, or of a connection of TCP, where numbers mean nothing.
     pub(crate) fn new(interface: u32, stream: Option<Stream>, channel: u16) -> Self {
-        let stream = stream.filter(|it| matches!(it.source, Party::Port(..)));
+        let stream = stream.filter(|it| matches!(it.source, Endpoint::Port(..)));
         Self {
             interface,
             stream: stream.map(|it| it.min(it.back())),
@@ -163,7 +163,7 @@ impl Calls {
         lost
     }
 
-    pub(crate) fn unfinished(&self) -> impl Iterator<Item = Unfinished> + '_ {
+    pub(crate) fn unfinished(&self) -> impl Iterator<Item = UnfinishedPdu> + '_ {
         self.calls.iter().flat_map(|(place, call)| {
             let name = |at: &str| match place.stream {
                 Some(stream) => format!("packet sequence of X.25{at} {stream}"),

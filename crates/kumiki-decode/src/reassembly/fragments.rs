@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
 
-use super::{Unfinished, noted};
+use super::{UnfinishedPdu, noted};
 
 /// Datagrams under way at a time.
 pub const MOST_DATAGRAMS: usize = 128;
@@ -133,8 +133,8 @@ impl Datagrams {
         }
     }
 
-    pub(crate) fn unfinished(&self) -> impl Iterator<Item = Unfinished> {
-        self.partial.iter().map(|(name, partial)| Unfinished {
+    pub(crate) fn unfinished(&self) -> impl Iterator<Item = UnfinishedPdu> {
+        self.partial.iter().map(|(name, partial)| UnfinishedPdu {
             what: name.to_string(),
             parts: partial.parts,
             octets: partial.pieces.values().map(Vec::len).sum(),

@@ -7,7 +7,7 @@ pub const MOST_LINES: usize = 64;
 
 /// What is kept of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Before {
+pub(crate) struct PreviousFrame {
     /// The number of its packet.
     pub(crate) packet: u64,
     /// The parity of the frame as it was on the line.
@@ -20,16 +20,16 @@ pub(crate) struct Before {
 
 /// The last frame of each line.
 #[derive(Debug, Default)]
-pub(crate) struct Lines(BTreeMap<u32, Before>);
+pub(crate) struct Lines(BTreeMap<u32, PreviousFrame>);
 
 impl Lines {
     /// The last frame of a line.
-    pub(crate) fn get(&self, interface: u32) -> Option<&Before> {
+    pub(crate) fn get(&self, interface: u32) -> Option<&PreviousFrame> {
         self.0.get(&interface)
     }
 
     /// Puts in the frame of a line that came last, and takes out the one before it.
-    pub(crate) fn put(&mut self, interface: u32, last: Before) -> Option<Before> {
+    pub(crate) fn put(&mut self, interface: u32, last: PreviousFrame) -> Option<PreviousFrame> {
         let before = self.0.insert(interface, last);
         if self.0.len() > MOST_LINES {
             // The one whose last frame is longest ago.

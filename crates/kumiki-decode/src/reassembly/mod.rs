@@ -62,7 +62,7 @@ impl State {
         self.ports.insert(port, dissector);
     }
 
-    pub(crate) fn unfinished(&self) -> Vec<Unfinished> {
+    pub(crate) fn unfinished(&self) -> Vec<UnfinishedPdu> {
         self.aal5
             .unfinished()
             .chain(self.aal34.unfinished())
@@ -75,7 +75,7 @@ impl State {
 
 /// A PDU that has begun and did not end in the capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unfinished {
+pub struct UnfinishedPdu {
     /// What it is, and of whom.
     pub what: String,
     /// Parts that came.
@@ -86,7 +86,7 @@ pub struct Unfinished {
     pub first_packet: u64,
 }
 
-impl fmt::Display for Unfinished {
+impl fmt::Display for UnfinishedPdu {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,

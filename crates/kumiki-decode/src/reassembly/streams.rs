@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use kumiki_osi_service::Oid;
 
-use super::{Unfinished, noted};
-use crate::key::{Party, Stream};
+use super::{UnfinishedPdu, noted};
+use crate::key::{Endpoint, Stream};
 use crate::packet::Reassembled;
 
 /// Directions of connections of which something is remembered.
@@ -45,8 +45,8 @@ impl Parts {
         Reassembled { what, packets, parts, octets }
     }
 
-    pub(super) fn unfinished(&self, what: String) -> Option<Unfinished> {
-        self.is_begun().then(|| Unfinished {
+    pub(super) fn unfinished(&self, what: String) -> Option<UnfinishedPdu> {
+        self.is_begun().then(|| UnfinishedPdu {
             what,
             parts: self.parts,
             octets: self.octets.len(),
@@ -128,7 +128,7 @@ impl Streams {
 
     /// Everything on channels of X.25 at an interface is over.
     pub(crate) fn restart(&mut self, interface: u32) {
-        self.flows.retain(|stream, _| stream.interface != interface || !matches!(stream.source, Party::Channel(..)));
+        self.flows.retain(|stream, _| stream.interface != interface || !matches!(stream.source, Endpoint::Channel(..)));
     }
 
     /// Octets of the TSDUs under way.
@@ -149,7 +149,7 @@ impl Streams {
         [stream, stream.back()].iter().find_map(|stream| self.flows.get(stream)?.contexts.get(&id)).copied()
     }
 
-    pub(crate) fn unfinished(&self) -> impl Iterator<Item = Unfinished> + '_ {
+    pub(crate) fn unfinished(&self) -> impl Iterator<Item = UnfinishedPdu> + '_ {
         self.flows.iter().flat_map(|(stream, flow)| {
             let packet = flow.packet.unfinished(format!("{} {stream}", flow.what));
             let tsdu = flow.tsdu.unfinished(format!("TSDU {stream}"));

@@ -3,11 +3,11 @@
 use serde::Serialize;
 
 use crate::capture::{Direction, Record};
-use crate::packet::{Layer, Packet, Reassembled, Rest};
-use crate::reassembly::Unfinished;
+use crate::packet::{Layer, Packet, Reassembled, UndissectedOctets};
+use crate::reassembly::UnfinishedPdu;
 
 #[derive(Serialize)]
-struct Shown<'a> {
+struct JsonPacket<'a> {
     packet: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     time: Option<String>,
@@ -26,7 +26,7 @@ struct Shown<'a> {
     options: Vec<RecordOption>,
     bad: bool,
     layers: &'a [Layer],
-    rest: &'a [Rest],
+    rest: &'a [UndissectedOctets],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     reassembled: &'a [Reassembled],
 }
@@ -50,7 +50,7 @@ struct ShownUnfinished<'a> {
 pub fn json(record: &Record, packet: &Packet) -> String {
     let options =
         record.options.iter().map(|(code, value)| RecordOption { code: *code, hex: crate::packet::hex(value) });
-    let shown = Shown {
+    let shown = JsonPacket {
         packet: record.number,
         time: record.time.map(|time| time.to_string()),
         interface: record.interface,
@@ -76,7 +76,7 @@ pub fn json(record: &Record, packet: &Packet) -> String {
 
 /// A PDU that did not end, as one object on one line.
 #[must_use]
-pub fn json_unfinished(unfinished: &Unfinished) -> String {
+pub fn json_unfinished(unfinished: &UnfinishedPdu) -> String {
     let shown = ShownUnfinished {
         unfinished: &unfinished.what,
         parts: unfinished.parts,

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use kumiki_octets::text::counted;
 
 use crate::capture::{Direction, Record, Time};
-use crate::packet::{Field, Layer, Level, Packet, Rest};
+use crate::packet::{Field, Layer, Level, Packet, UndissectedOctets};
 
 /// One line: number, time since `start`, addresses, the innermost layers, what was not understood, the first mistake.
 #[must_use]
@@ -191,7 +191,7 @@ fn one_field(out: &mut String, field: &Field) {
     out.push('\n');
 }
 
-fn one_rest(out: &mut String, rest: &Rest) {
+fn one_rest(out: &mut String, rest: &UndissectedOctets) {
     let _ = writeln!(out, "  {} from {}: {}", counted(rest.length, "octet"), rest.offset, printable(&rest.why));
     for (number, row) in rest.octets.chunks(16).enumerate() {
         let digits: Vec<String> = row.iter().map(|octet| format!("{octet:02x}")).collect();

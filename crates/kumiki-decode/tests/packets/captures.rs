@@ -5,7 +5,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use kumiki_decode::{Capture, Decoder, Packet, Registry, Wish};
+use kumiki_decode::{Capture, Decoder, FormatHint, Packet, Registry};
 
 use super::arrange::{bad, notes};
 
@@ -21,7 +21,7 @@ fn folder() -> Option<PathBuf> {
 }
 
 fn decoded(file: &Path) -> Vec<Packet> {
-    let capture = Capture::open(File::open(file).unwrap(), Wish::default(), &Registry::new());
+    let capture = Capture::open(File::open(file).unwrap(), FormatHint::default(), &Registry::new());
     let mut decoder = Decoder::new();
     let records = capture.unwrap().map(Result::unwrap);
     records.map(|record| decoder.decode(&record)).collect()

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use kumiki_decode::{Capture, Decoder, Packet, Registry, Wish};
+use kumiki_decode::{Capture, Decoder, FormatHint, Packet, Registry};
 use kumiki_octets::crc::Fcs32;
 use kumiki_wire::atm::cell::{self, Interface, Pti};
 use kumiki_wire::inet::ethernet::MacAddr;
@@ -35,7 +35,7 @@ pub(crate) fn tshark_with(more: &[&str], name: &str, file: &[u8], fields: &[&str
 }
 
 pub(crate) fn ours(file: &[u8]) -> Vec<Packet> {
-    let capture = Capture::open(file, Wish::default(), &Registry::new()).unwrap();
+    let capture = Capture::open(file, FormatHint::default(), &Registry::new()).unwrap();
     let mut decoder = Decoder::new();
     capture.map(|record| decoder.decode(&record.unwrap())).collect()
 }

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Read, Write};
 use std::path::Path;
 
-use kumiki_decode::{Capture, Decoder, Dissector, Format, Packet, Registry, Wish, show};
+use kumiki_decode::{Capture, Decoder, Dissector, Format, FormatHint, Packet, Registry, show};
 
 use super::{Stop, unreadable};
 use crate::cli;
@@ -20,7 +20,8 @@ pub(super) fn run(args: &cli::Decode) -> Result<(), Stop> {
     for name in &args.only {
         named(&registry, "--only", name)?;
     }
-    let wish = Wish { format: args.format.as_deref().map(format).transpose()?, layer: layer.map(|layer| layer.name) };
+    let wish =
+        FormatHint { format: args.format.as_deref().map(format).transpose()?, layer: layer.map(|layer| layer.name) };
     let mut decoder = Decoder::new().reading_as(layer);
     if args.secrets {
         decoder = decoder.showing_secrets();

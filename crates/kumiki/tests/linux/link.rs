@@ -14,7 +14,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Output, Stdio};
 use std::time::Duration;
 
-use kumiki_decode::{Capture, Registry, Wish};
+use kumiki_decode::{Capture, FormatHint, Registry};
 use rustix::process::{Pid, Signal};
 
 use crate::delay::ABSENT;
@@ -260,7 +260,7 @@ fn seeds() -> Said<String> {
     let pcap = directory.path().join("link.pcapng");
     let first = survivors(1, &pcap)?;
     let file = BufReader::new(File::open(&pcap).map_err(when("the capture"))?);
-    let mut capture = Capture::open(file, Wish::default(), &Registry::new()).map_err(when("the capture"))?;
+    let mut capture = Capture::open(file, FormatHint::default(), &Registry::new()).map_err(when("the capture"))?;
     let mut packets = 0;
     while capture.next_record().map_err(when("the capture"))?.is_some() {
         packets += 1;

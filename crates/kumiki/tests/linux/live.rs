@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Output, Stdio};
 
 use kumiki_decode::capture::Direction;
-use kumiki_decode::{Capture, Registry, Wish};
+use kumiki_decode::{Capture, FormatHint, Registry};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::delay::ABSENT;
@@ -130,7 +130,8 @@ fn captured() -> Said<String> {
         command.arg("--pcap").arg(&pcap);
         done(&output(command)?)?;
         let octets = BufReader::new(File::open(&pcap).map_err(when("the capture"))?);
-        let mut capture = Capture::open(octets, Wish::default(), &Registry::new()).map_err(when("the capture"))?;
+        let mut capture =
+            Capture::open(octets, FormatHint::default(), &Registry::new()).map_err(when("the capture"))?;
         let mut hosts = [[Vec::new(), Vec::new()], [Vec::new(), Vec::new()]];
         while let Some(record) = capture.next_record().map_err(when("a packet"))? {
             let name = record.interface_name.as_deref().unwrap_or_default();

@@ -13,7 +13,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
 
 use kumiki_decode::capture::Direction;
-use kumiki_decode::{Capture, Registry, Wish};
+use kumiki_decode::{Capture, FormatHint, Registry};
 
 use crate::host::{
     Content, Kumiki, PORT, Said, address, is_ipv6, kumiki, linux, listen, prefix, read, speak_ipv6, sysctl, when,
@@ -257,7 +257,7 @@ impl Path {
 /// The sizes of the packets of a capture that Kumiki sent, in order; read by `kumiki decode`.
 fn sizes(path: &str) -> Said<Vec<usize>> {
     let file = BufReader::new(File::open(path).map_err(when("the capture"))?);
-    let mut capture = Capture::open(file, Wish::default(), &Registry::new()).map_err(when("the capture"))?;
+    let mut capture = Capture::open(file, FormatHint::default(), &Registry::new()).map_err(when("the capture"))?;
     let mut sizes = Vec::new();
     // They are not dissected: unoptimised, that takes ten times as long as the transfer.
     while let Some(packet) = capture.next_record().map_err(when("the capture"))? {

@@ -13,7 +13,7 @@ use kumiki_wire::inet::tcp::options::{items, kind};
 use kumiki_wire::inet::tcp::{CHECKSUM_OFFSET, Flags, Header, MIN_LEN};
 use kumiki_wire::osi::cotp;
 
-use crate::key::{Key, Party, Stream};
+use crate::key::{Endpoint, Key, Stream};
 use crate::packet::{Value, in_words};
 use crate::protocol::emitted;
 use crate::reading::Reading;
@@ -46,8 +46,8 @@ fn dissect(reading: &mut Reading<'_>) {
     if let Some(ends) = reading.around.ends {
         let stream = Stream {
             interface: reading.around.interface,
-            source: Party::Port(ends.source, source_port),
-            destination: Party::Port(ends.destination, destination_port),
+            source: Endpoint::Port(ends.source, source_port),
+            destination: Endpoint::Port(ends.destination, destination_port),
         };
         if header.flags.contains(Flags::SYN) && !reading.around.quoted {
             reading.state.streams.begin(stream);

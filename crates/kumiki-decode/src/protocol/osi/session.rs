@@ -21,7 +21,7 @@ pub(in crate::protocol) const DISSECTOR: Dissector =
     Dissector { name: "session", title: "ISO session (ISO 8327-1, X.225)", claims: &[], dissect };
 
 /// User data, and of which SPDU.
-struct Inside {
+struct UserDataPart {
     code: Code,
     at: usize,
     len: usize,
@@ -52,7 +52,7 @@ fn dissect(reading: &mut Reading<'_>) {
             reading.bad(why);
         }
     }
-    for Inside { code, at, len, whole } in inside {
+    for UserDataPart { code, at, len, whole } in inside {
         reading.around.spdu = Some(code);
         if whole {
             reading.follow(&[Key::Named("presentation")], at, len);
@@ -78,7 +78,7 @@ fn written(reading: &mut Reading<'_>, spdus: Spdus, header: usize) {
 }
 
 /// The fields of all SPDUs, and where their user data is.
-fn spdus(reading: &mut Reading<'_>, inside: &mut Vec<Inside>) -> Result<(), Malformed> {
+fn spdus(reading: &mut Reading<'_>, inside: &mut Vec<UserDataPart>) -> Result<(), Malformed> {
     let octets = reading.octets();
     let mut at = 0;
     while at < octets.len() {
@@ -102,7 +102,7 @@ fn spdus(reading: &mut Reading<'_>, inside: &mut Vec<Inside>) -> Result<(), Malf
             at = end;
         }
         if let Some((at, len)) = list.data {
-            inside.push(Inside { code, at, len, whole: list.whole });
+            inside.push(UserDataPart { code, at, len, whole: list.whole });
         }
     }
     Ok(())

@@ -18,7 +18,7 @@ use kumiki_wire::ppp::sdh::{
 use crate::key::Key;
 use crate::packet::Value;
 use crate::reading::Reading;
-use crate::reassembly::lines::Before;
+use crate::reassembly::lines::PreviousFrame;
 use crate::registry::Dissector;
 
 pub(in crate::protocol) const DISSECTOR: Dissector = Dissector {
@@ -151,7 +151,7 @@ fn dissect(reading: &mut Reading<'_>) {
     alignment(reading, &frame);
     let (b1, b2) = frame.parities();
     let pointer = pointer(reading, &frame);
-    let last = Before { packet: reading.around.packet, b1, b2, pointer: pointer.after };
+    let last = PreviousFrame { packet: reading.around.packet, b1, b2, pointer: pointer.after };
     let before = reading.state.lines.put(reading.around.interface, last);
     let before = before.filter(|before| before.b2.len() == n);
     overhead(reading, &frame, before.as_ref());
@@ -180,7 +180,7 @@ fn alignment(reading: &mut Reading<'_>, frame: &Frame) {
 }
 
 /// What H1 and H2 say.
-struct Found {
+struct PointerReading {
     /// Where the envelope begins, if they say that.
     present: Option<u16>,
     /// Where it begins in the next frame.
@@ -190,12 +190,12 @@ struct Found {
     text: String,
 }
 
-fn pointer(reading: &mut Reading<'_>, frame: &Frame) -> Found {
+fn pointer(reading: &mut Reading<'_>, frame: &Frame) -> PointerReading {
     let n = frame.n;
     let octets = [frame.octet(place::H1), frame.octet(place::H2)];
     let word = u16::from_be_bytes(octets);
     let pointer = Pointer::parse(octets);
-    let mut found = Found { present: None, after: None, moves: false, text: pointer.to_string() };
+    let mut found = PointerReading { present: None, after: None, moves: false, text: pointer.to_string() };
     if octets == Pointer::AIS {
         "AIS-P".clone_into(&mut found.text);
         reading.note("H1 and H2 are all ones: path alarm indication (AIS-P)");
@@ -265,7 +265,7 @@ fn moved(pointer: Pointer, before: u16) -> Option<(u16, String)> {
     Some((after, format!("{how} justification from {before}")))
 }
 
-fn overhead(reading: &mut Reading<'_>, frame: &Frame, before: Option<&Before>) {
+fn overhead(reading: &mut Reading<'_>, frame: &Frame, before: Option<&PreviousFrame>) {
     let n = frame.n;
     for (name, place) in SINGLE {
         let octet = frame.octet(place);

@@ -17,7 +17,7 @@ use kumiki_wire::x25::x25::{Block, Body, Packet};
 
 use crate::key::{Key, Stream};
 use crate::packet::Value;
-use crate::reading::{Around, Reading};
+use crate::reading::{PacketContext, Reading};
 use crate::reassembly::calls::{CallKey, MOST_SEQUENCE};
 use crate::registry::Dissector;
 
@@ -99,7 +99,7 @@ fn place(reading: &Reading<'_>, channel: u16) -> CallKey {
 
 /// Calls begin, and with one, with a reset or a restart, what was under way is over.
 fn conversation(reading: &mut Reading<'_>, packet: &Packet) {
-    let Around { packet: number, interface, stream, out_of_turn, quoted, .. } = reading.around;
+    let PacketContext { packet: number, interface, stream, out_of_turn, quoted, .. } = reading.around;
     if out_of_turn || quoted {
         return;
     }
@@ -158,7 +158,7 @@ fn user_data(reading: &mut Reading<'_>, channel: u16, at: usize, (ps, count): (u
         return reading.follow(&[], at, len);
     }
     let place = place(reading, channel);
-    let Around { packet, qualified, quoted, .. } = reading.around;
+    let PacketContext { packet, qualified, quoted, .. } = reading.around;
     let Some(call) = reading.state.calls.call(place, packet) else {
         return reading.follow(&[], at, len);
     };

@@ -5,7 +5,7 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use kumiki_decode::capture::Time;
-use kumiki_decode::{Capture, Decoder, Packet, Record, Registry, Wish};
+use kumiki_decode::{Capture, Decoder, FormatHint, Packet, Record, Registry};
 
 /// The captures of a run. What cannot be read ends there.
 pub(super) struct Readers(Vec<Option<Reader>>);
@@ -21,7 +21,7 @@ struct Reader {
 impl Reader {
     fn open(file: &Path) -> Option<Self> {
         let octets = File::open(file).ok()?;
-        let mut capture = Capture::open(BufReader::new(octets), Wish::default(), &Registry::new()).ok()?;
+        let mut capture = Capture::open(BufReader::new(octets), FormatHint::default(), &Registry::new()).ok()?;
         let next = capture.next_record().ok()?;
         let start = next.as_ref().and_then(|record| record.time);
         Some(Self { capture, decoder: Decoder::new(), start, next })

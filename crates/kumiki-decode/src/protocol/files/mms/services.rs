@@ -17,12 +17,12 @@ const MOST_SAID: usize = 8;
 
 /// What a line says of a list, which may be long.
 #[derive(Default)]
-struct Said {
+struct ListSummary {
     text: String,
     count: usize,
 }
 
-impl Said {
+impl ListSummary {
     fn add(&mut self, one: &str) {
         if self.count < MOST_SAID {
             let between = if self.count == 0 { "" } else { ", " };
@@ -39,10 +39,10 @@ impl Said {
     }
 }
 
-type Read = Result<String, Malformed>;
+type Summary = Result<String, Malformed>;
 
 /// The inside of a service that is asked for, where it is known.
-pub(super) fn request(reading: &mut Reading<'_>, service: &Element<'_>) -> Option<Read> {
+pub(super) fn request(reading: &mut Reading<'_>, service: &Element<'_>) -> Option<Summary> {
     Some(match Service(service.tag().number) {
         Service::GET_NAME_LIST => name_list_wanted(reading, service),
         Service::READ => read(reading, service),
@@ -56,7 +56,7 @@ pub(super) fn request(reading: &mut Reading<'_>, service: &Element<'_>) -> Optio
 }
 
 /// The inside of what a service gives, where it is known.
-pub(super) fn response(reading: &mut Reading<'_>, service: &Element<'_>) -> Option<Read> {
+pub(super) fn response(reading: &mut Reading<'_>, service: &Element<'_>) -> Option<Summary> {
     Some(match Service(service.tag().number) {
         Service::GET_NAME_LIST => names(reading, service),
         Service::READ => values(reading, service),
@@ -71,7 +71,7 @@ pub(super) fn response(reading: &mut Reading<'_>, service: &Element<'_>) -> Opti
 }
 
 /// A name as a field and as text.
-fn named(reading: &mut Reading<'_>, field: &'static str, found: &Element<'_>) -> Read {
+fn named(reading: &mut Reading<'_>, field: &'static str, found: &Element<'_>) -> Summary {
     let name = object_name(found)?;
     element(reading, field, found, Value::text(&name), "");
     Ok(name)
@@ -83,15 +83,15 @@ fn flag(reading: &mut Reading<'_>, name: &'static str, found: &Element<'_>) -> R
     Ok(flag)
 }
 
-fn identifier(reading: &mut Reading<'_>, name: &'static str, found: &Element<'_>) -> Read {
+fn identifier(reading: &mut Reading<'_>, name: &'static str, found: &Element<'_>) -> Summary {
     let text = data::text(found)?;
     element(reading, name, found, Value::text(&text), "");
     Ok(text)
 }
 
 /// The variables of a list; of each its name, or what it has instead of one.
-fn variables(reading: &mut Reading<'_>, list: &Element<'_>) -> Result<Said, Malformed> {
-    let mut said = Said::default();
+fn variables(reading: &mut Reading<'_>, list: &Element<'_>) -> Result<ListSummary, Malformed> {
+    let mut said = ListSummary::default();
     let mut r = list.elements()?;
     while let Some(item) = r.next("listOfVariable")? {
         let mut r = item.elements()?;
@@ -121,10 +121,10 @@ fn other(reading: &mut Reading<'_>, found: &Element<'_>, name: &'static str) -> 
 }
 
 /// VariableAccessSpecification.
-fn access(reading: &mut Reading<'_>, found: &Element<'_>) -> Read {
+fn access(reading: &mut Reading<'_>, found: &Element<'_>) -> Summary {
     let tag = found.tag();
     if tag == Tag::context(0) {
-        variables(reading, found).map(Said::end)
+        variables(reading, found).map(ListSummary::end)
     } else if tag == Tag::context(1) {
         named(reading, "variableListName", &found.only()?)
     } else {
@@ -132,7 +132,7 @@ fn access(reading: &mut Reading<'_>, found: &Element<'_>) -> Read {
     }
 }
 
-fn read(reading: &mut Reading<'_>, service: &Element<'_>) -> Read {
+fn read(reading: &mut Reading<'_>, service: &Element<'_>) -> Summary {
     let mut r = service.elements()?;
     if let Some(with) = r.take_if(Tag::context(0), "specificationWithResult")? {
         flag(reading, "specificationWithResult", &with)?;
@@ -142,29 +142,29 @@ fn read(reading: &mut Reading<'_>, service: &Element<'_>) -> Read {
 }
 
 /// The results of a list, each a value or a failure.
-fn results(reading: &mut Reading<'_>, r: &mut Reader<'_>) -> Result<Said, Malformed> {
-    let mut said = Said::default();
+fn results(reading: &mut Reading<'_>, r: &mut Reader<'_>) -> Result<ListSummary, Malformed> {
+    let mut said = ListSummary::default();
     while let Some(one) = r.next("listOfAccessResult")? {
         said.add(&data::result(reading, &one)?);
     }
     Ok(said)
 }
 
-fn values(reading: &mut Reading<'_>, service: &Element<'_>) -> Read {
+fn values(reading: &mut Reading<'_>, service: &Element<'_>) -> Summary {
     let mut r = service.elements()?;
     if let Some(specification) = r.take_if(Tag::context(0), "variableAccessSpecification")? {
         access(reading, &specification.only()?)?;
     }
     let list = r.take(Tag::context(1), "listOfAccessResult")?;
-    results(reading, &mut list.elements()?).map(Said::end)
+    results(reading, &mut list.elements()?).map(ListSummary::end)
 }
 
-fn write(reading: &mut Reading<'_>, service: &Element<'_>) -> Read {
+fn write(reading: &mut Reading<'_>, service: &Element<'_>) -> Summary {
     let mut r = service.elements()?;
     let specification = r.any("variableAccessSpecification", "[0] or [1]")?;
     let names = access(reading, &specification)?;
     let list = r.take(Tag::context(0), "listOfData")?;
-    let mut said = Said::default();
+    let mut said = ListSummary::default();
     let mut r = list.elements()?;
     while let Some(one) = r.next("listOfData")? {
         said.add(&data::data(reading, "data", &one)?);
@@ -172,8 +172,8 @@ fn write(reading: &mut Reading<'_>, service: &Element<'_>) -> Read {
     Ok(format!("{names} = {}", said.end()))
 }
 
-fn written(reading: &mut Reading<'_>, service: &Element<'_>) -> Read {
-    let mut said = Said::default();
+fn written(reading: &mut Reading<'_>, service: &Element<'_>) -> Summary {
+    let mut said = ListSummary::default();
     let mut r = service.elements()?;
     while let Some(one) = r.next("Write-Response")? {
         if one.tag() == Tag::context(0) {
@@ -205,7 +205,7 @@ const CLASSES: [&str; 12] = [
     "operatorStation",
 ];
 
-fn name_list_wanted(reading: &mut Reading<'_>, service: &Element<'_>) -> Read {
+fn name_list_wanted(reading: &mut Reading<'_>, service: &Element<'_>) -> Summary {
     let mut r = service.elements()?;
     let class = r.take(Tag::context(0), "objectClass")?.only()?;
     let number = class.integer()?;
@@ -228,9 +228,9 @@ fn name_list_wanted(reading: &mut Reading<'_>, service: &Element<'_>) -> Read {
     Ok(said)
 }
 
-fn names(reading: &mut Reading<'_>, service: &Element<'_>) -> Read {
+fn names(reading: &mut Reading<'_>, service: &Element<'_>) -> Summary {
     let mut r = service.elements()?;
-    let mut said = Said::default();
+    let mut said = ListSummary::default();
     let mut list = r.take(Tag::context(0), "listOfIdentifier")?.elements()?;
     while let Some(name) = list.next("listOfIdentifier")? {
         said.add(&identifier(reading, "identifier", &name)?);
@@ -246,7 +246,7 @@ fn and_more(said: String, more: bool) -> String {
     if more { said + ", more follows" } else { said }
 }
 
-fn attributes_wanted(reading: &mut Reading<'_>, service: &Element<'_>) -> Read {
+fn attributes_wanted(reading: &mut Reading<'_>, service: &Element<'_>) -> Summary {
     let which = service.only()?;
     match which.tag().number {
         0 => named(reading, "name", &which.only()?),
@@ -254,7 +254,7 @@ fn attributes_wanted(reading: &mut Reading<'_>, service: &Element<'_>) -> Read {
     }
 }
 
-fn variable_attributes(reading: &mut Reading<'_>, service: &Element<'_>) -> Read {
+fn variable_attributes(reading: &mut Reading<'_>, service: &Element<'_>) -> Summary {
     let mut r = service.elements()?;
     let deletable = r.take(Tag::context(0), "mmsDeletable")?;
     flag(reading, "mmsDeletable", &deletable)?;
@@ -267,7 +267,7 @@ fn variable_attributes(reading: &mut Reading<'_>, service: &Element<'_>) -> Read
     Ok(text)
 }
 
-fn define_list(reading: &mut Reading<'_>, service: &Element<'_>) -> Read {
+fn define_list(reading: &mut Reading<'_>, service: &Element<'_>) -> Summary {
     let mut r = service.elements()?;
     let name = r.any("variableListName", "an ObjectName")?;
     let name = named(reading, "variableListName", &name)?;
@@ -276,17 +276,17 @@ fn define_list(reading: &mut Reading<'_>, service: &Element<'_>) -> Read {
     Ok(format!("{name} of {of}"))
 }
 
-fn list_attributes(reading: &mut Reading<'_>, service: &Element<'_>) -> Read {
+fn list_attributes(reading: &mut Reading<'_>, service: &Element<'_>) -> Summary {
     let mut r = service.elements()?;
     let deletable = r.take(Tag::context(0), "mmsDeletable")?;
     flag(reading, "mmsDeletable", &deletable)?;
     let list = r.take(Tag::context(1), "listOfVariable")?;
-    variables(reading, &list).map(Said::end)
+    variables(reading, &list).map(ListSummary::end)
 }
 
-fn delete_lists(reading: &mut Reading<'_>, service: &Element<'_>) -> Read {
+fn delete_lists(reading: &mut Reading<'_>, service: &Element<'_>) -> Summary {
     let mut r = service.elements()?;
-    let mut said = Said::default();
+    let mut said = ListSummary::default();
     if let Some(scope) = r.take_if(Tag::context(0), "scopeOfDelete")? {
         let number = scope.integer()?;
         let name = match number {
@@ -310,7 +310,7 @@ fn delete_lists(reading: &mut Reading<'_>, service: &Element<'_>) -> Read {
     Ok(said.end())
 }
 
-fn deleted(reading: &mut Reading<'_>, service: &Element<'_>) -> Read {
+fn deleted(reading: &mut Reading<'_>, service: &Element<'_>) -> Summary {
     let mut r = service.elements()?;
     let mut counts = [0; 2];
     let names = ["numberMatched", "numberDeleted"];
@@ -324,11 +324,11 @@ fn deleted(reading: &mut Reading<'_>, service: &Element<'_>) -> Read {
 }
 
 /// The entries of a directory: their names stand in the line, which already says how many they are.
-fn directory(reading: &mut Reading<'_>, service: &Element<'_>) -> Read {
+fn directory(reading: &mut Reading<'_>, service: &Element<'_>) -> Summary {
     let mut r = service.elements()?;
     let list = r.take(Tag::context(0), "listOfDirectoryEntry")?;
     let mut entries = list.elements()?;
-    let mut said = Said::default();
+    let mut said = ListSummary::default();
     while let Some(found) = entries.next("DirectoryEntry")? {
         // The tag is explicit, which some take for an implicit one: then the entries follow at once.
         if found.elements()?.peek() == Some(Tag::SEQUENCE) {
@@ -348,7 +348,7 @@ fn directory(reading: &mut Reading<'_>, service: &Element<'_>) -> Read {
     Ok(if said.is_empty() { said } else { format!("({said})") })
 }
 
-fn entry(reading: &mut Reading<'_>, found: &Element<'_>) -> Read {
+fn entry(reading: &mut Reading<'_>, found: &Element<'_>) -> Summary {
     let mut r = found.elements()?;
     let mut parts = r.take(Tag::context(0), "filename")?.elements()?;
     let mut name = String::new();
@@ -397,7 +397,7 @@ const REASONS: [(usize, &str); 5] =
     [(1, "data-change"), (2, "quality-change"), (3, "data-update"), (4, "integrity"), (5, "general-interrogation")];
 
 /// informationReport. Results of a list called RPT are those of a report of IEC 61850, and have names of their own.
-pub(super) fn report(reading: &mut Reading<'_>, service: &Element<'_>) -> Read {
+pub(super) fn report(reading: &mut Reading<'_>, service: &Element<'_>) -> Summary {
     let mut r = service.elements()?;
     let specification = r.any("variableAccessSpecification", "[0] or [1]")?;
     let name = access(reading, &specification)?;
@@ -411,7 +411,7 @@ pub(super) fn report(reading: &mut Reading<'_>, service: &Element<'_>) -> Read {
     let Some(names) = names else {
         return results(reading, &mut list.elements()?).map(|said| format!("{name}: {}", said.end()));
     };
-    let (mut said, mut values, mut reasons) = (Said::default(), Said::default(), Vec::new());
+    let (mut said, mut values, mut reasons) = (ListSummary::default(), ListSummary::default(), Vec::new());
     for (one, name) in all.iter().zip(names) {
         let failed = one.tag() == Tag::context(0);
         let text = if failed { data::failure(reading, one)? } else { data::data(reading, name, one)? };
