@@ -112,7 +112,7 @@ impl fmt::Display for FddiError {
 impl core::error::Error for FddiError {}
 
 /// A frame on its way around.
-struct Flying {
+struct FrameInFlight {
     data: Message,
     address: Address,
     to: usize,
@@ -121,7 +121,7 @@ struct Flying {
 /// What comes next, beside the token.
 enum Event {
     /// The last symbol of a frame has come to a station that copies it.
-    Arrives(Flying),
+    Arrives(FrameInFlight),
     /// The frame that `from` sends has left with its last symbol.
     Ends { from: usize },
     /// It is back at its source, and was known to somebody, or not.
@@ -160,11 +160,11 @@ pub struct Fddi {
     copied: u64,
     unknown: u64,
     strangers: u64,
-    watch: Option<Watched>,
+    watch: Option<BusyNotifier>,
 }
 
 /// Who is told when anybody had something to send.
-struct Watched {
+struct BusyNotifier {
     tell: BusyWatch,
     /// Since when somebody has, as far as is not told.
     since: Option<Instant>,
@@ -274,7 +274,7 @@ impl Fddi {
 
     /// Tells who watches, after something has happened.
     fn tell(&mut self, now: Instant) {
-        let Some(Watched { tell, since }) = &mut self.watch else {
+        let Some(BusyNotifier { tell, since }) = &mut self.watch else {
             return;
         };
         if let Some(since) = since.filter(|since| *since < now) {
@@ -351,7 +351,7 @@ impl Fddi {
                 known = true;
                 let at = ends + self.way(number, to);
                 let data = data.clone();
-                self.schedule(at, Event::Arrives(Flying { data, address, to }));
+                self.schedule(at, Event::Arrives(FrameInFlight { data, address, to }));
             }
         }
         let back = ends + self.way(number, number);
@@ -360,7 +360,7 @@ impl Fddi {
 
     fn happens(&mut self, now: Instant, event: Event, out: &mut Outlet) {
         match event {
-            Event::Arrives(Flying { data, address, to }) => {
+            Event::Arrives(FrameInFlight { data, address, to }) => {
                 out.put(to, Unit::Frame { data, address });
             }
             Event::Ends { from } => {
@@ -438,7 +438,7 @@ impl Element for Fddi {
     }
 
     fn watch_busy(&mut self, _port: usize, watch: BusyWatch) -> bool {
-        self.watch = Some(Watched { tell: watch, since: None });
+        self.watch = Some(BusyNotifier { tell: watch, since: None });
         true
     }
 

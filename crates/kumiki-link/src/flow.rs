@@ -42,14 +42,14 @@ pub struct FlowKeys {
     /// Its flow; all fragments of a packet have the same.
     pub flow: Flow,
     /// Which fragment it is, if it is one.
-    pub fragment: Option<Piece>,
+    pub fragment: Option<FragmentKeys>,
     /// The flow of the packet that it is about, where it is an error of ICMP or of ICMPv6: that packet went the other way.
     pub about: Option<Flow>,
 }
 
 /// A fragment of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Piece {
+pub struct FragmentKeys {
     /// Tells the fragments of one packet from those of another with the same addresses and protocol.
     pub identification: u32,
     /// The flow of the packet with its ports, where it is the first fragment, which alone has them.
@@ -57,9 +57,9 @@ pub struct Piece {
 }
 
 /// What is behind the headers of IP, as far as it is there.
-struct Inside {
+struct IpPayload {
     flow: Flow,
-    piece: Option<Piece>,
+    piece: Option<FragmentKeys>,
     /// Where it begins.
     at: usize,
 }
@@ -75,7 +75,7 @@ impl FlowKeys {
         if !frame.copy_to(at, front) {
             return None;
         }
-        let Inside { flow, piece, at } = Inside::of(front, Some(frame.len() - at))?;
+        let IpPayload { flow, piece, at } = IpPayload::of(front, Some(frame.len() - at))?;
         let about = front.get(at..).filter(|_| piece.is_none()).and_then(|message| about(flow.protocol, message));
         Some(Self { flow, fragment: piece, about })
     }
@@ -90,12 +90,12 @@ fn about(protocol: u8, message: &[u8]) -> Option<Flow> {
         _ => false,
     };
     let quoted = message.get(icmpv4::MIN_LEN..).filter(|_| is_error)?;
-    let Inside { flow, piece, .. } = Inside::of(quoted, None)?;
+    let IpPayload { flow, piece, .. } = IpPayload::of(quoted, None)?;
     // A later fragment has no ports to tell.
     piece.map_or(Some(flow), |it| it.whole)
 }
 
-impl Inside {
+impl IpPayload {
     /// Of a packet that has so many octets in `total`, or of which only the front is there.
     fn of(front: &[u8], total: Option<usize>) -> Option<Self> {
         match front.first()? >> 4 {
@@ -115,7 +115,7 @@ impl Inside {
         let whole = (fragment & 0x1fff == 0).then(|| Flow { ports: ports(protocol, front, at), ..flow });
         // More fragments, or an offset.
         let is_fragment = fragment & 0x3fff != 0;
-        let piece = is_fragment.then(|| Piece { identification: u16::from_be_bytes([i0, i1]).into(), whole });
+        let piece = is_fragment.then(|| FragmentKeys { identification: u16::from_be_bytes([i0, i1]).into(), whole });
         Some(Self { flow: whole.filter(|_| !is_fragment).unwrap_or(flow), piece, at })
     }
 
@@ -137,7 +137,7 @@ impl Inside {
             return Some(Self { flow: whole(), piece: None, at });
         };
         let whole = (it.offset == 0).then(whole);
-        Some(Self { flow, piece: Some(Piece { identification: it.identification, whole }), at })
+        Some(Self { flow, piece: Some(FragmentKeys { identification: it.identification, whole }), at })
     }
 }
 

@@ -34,14 +34,14 @@ pub use circuit::{CircuitManage, CircuitReport, Cleared};
 pub use element::{BusyWatch, CellRun, Counts, Element, Outlet, Unit};
 #[cfg(feature = "ppp")]
 pub use exchange::{Exchange, ExchangeConfig, ExchangeError};
-pub use flow::{Flow, FlowKeys, Piece, flow_hash};
+pub use flow::{Flow, FlowKeys, FragmentKeys, flow_hash};
 pub use impair::{Hold, Impaired, Impairment, Loss, Spread};
 pub use kumiki_wire::atm::cell::rm::CellRate;
 pub use mark::mark;
 pub use occupancy::Occupancy;
 pub use queue::{
     Backlog, Codel, CodelConfig, Counter, Discipline, DropTail, Fifo, FqCodel, FqCodelConfig, Ledger, MarkFrom, Pie,
-    PieConfig, Waiting,
+    PieConfig, QueuedFrame,
 };
 pub use rate::Rate;
 #[cfg(feature = "serial")]

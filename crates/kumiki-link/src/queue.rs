@@ -42,7 +42,7 @@ pub struct Backlog {
 
 /// A frame that waits.
 #[derive(Debug)]
-pub struct Waiting {
+pub struct QueuedFrame {
     /// Since when.
     pub since: Instant,
     /// Its number among those offered, from 0.
@@ -53,7 +53,7 @@ pub struct Waiting {
     pub address: Address,
 }
 
-impl Waiting {
+impl QueuedFrame {
     /// Octets of the frame, framing overhead not counted.
     #[must_use]
     pub fn octets(&self) -> u64 {
@@ -83,7 +83,7 @@ impl<'a> Ledger<'a> {
     }
 
     /// `frame` is given up.
-    pub fn drop(&mut self, frame: Waiting) {
+    pub fn drop(&mut self, frame: QueuedFrame) {
         *self.drops += 1;
         if let Some(groups) = &mut self.groups {
             // IEEE 802.3 section 3.2.3: the first bit of the destination, which is the lowest of its octet.
@@ -91,13 +91,13 @@ impl<'a> Ledger<'a> {
             **groups += u64::from(frame.data.copy_to(0, &mut first) && first[0] & 1 == 1);
         }
         if let Some((port, out)) = &mut self.told {
-            let Waiting { number, address, .. } = frame;
+            let QueuedFrame { number, address, .. } = frame;
             out.put(*port, Unit::Sent { number, address, whole: false });
         }
     }
 
     /// Marks `frame` for congestion (RFC 3168 section 5). True where it carries a mark now: its sender allows it, or it had come with one.
-    pub fn mark(&mut self, frame: &mut Waiting) -> bool {
+    pub fn mark(&mut self, frame: &mut QueuedFrame) -> bool {
         let mark = mark_or_find(&mut frame.data);
         *self.marks += u64::from(mark == Mark::Made);
         mark != Mark::Refused
@@ -125,13 +125,13 @@ use counter;
 pub trait Discipline: Send {
     /// `frame` comes at `now`. Where the line is not `busy` there is room for it whatever the limits are, for it goes at once (on a ring,
     /// with the next token).
-    fn enqueue(&mut self, now: Instant, frame: Waiting, busy: bool, ledger: &mut Ledger<'_>);
+    fn enqueue(&mut self, now: Instant, frame: QueuedFrame, busy: bool, ledger: &mut Ledger<'_>);
 
     /// The line is free at `now`: the frame that goes on it, unless nothing waits or all that does is given up.
-    fn dequeue(&mut self, now: Instant, ledger: &mut Ledger<'_>) -> Option<Waiting>;
+    fn dequeue(&mut self, now: Instant, ledger: &mut Ledger<'_>) -> Option<QueuedFrame>;
 
     /// `frame` comes where nothing waits and the line is free: the frame, unless it is given up. Nothing waits afterwards.
-    fn pass(&mut self, now: Instant, frame: Waiting, ledger: &mut Ledger<'_>) -> Option<Waiting> {
+    fn pass(&mut self, now: Instant, frame: QueuedFrame, ledger: &mut Ledger<'_>) -> Option<QueuedFrame> {
         // The line had fallen free, and nothing waited then.
         let none = self.dequeue(now, ledger);
         debug_assert!(none.is_none(), "something waited while the line was free");
@@ -146,10 +146,10 @@ pub trait Discipline: Send {
     fn octets(&self) -> u64;
 
     /// Gives all that waits away, for another discipline to hold; in the order in which it came.
-    fn take_all(&mut self) -> Vec<Waiting>;
+    fn take_all(&mut self) -> Vec<QueuedFrame>;
 
     /// Holds `frames` of another discipline, whatever the limits are.
-    fn hold(&mut self, frames: Vec<Waiting>);
+    fn hold(&mut self, frames: Vec<QueuedFrame>);
 
     /// What it counts beside drops and marks.
     fn counters(&self) -> Vec<Counter> {

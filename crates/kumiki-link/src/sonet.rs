@@ -45,7 +45,7 @@ pub use defects::Defects;
 #[cfg(feature = "ppp")]
 pub use receiver::{Receiver, ReceiverCounters, ReceiverEvent};
 #[cfg(feature = "ppp")]
-pub use section::{Section, SectionConfig, Trouble, Troubled};
+pub use section::{FaultInterval, LineFault, Section, SectionConfig};
 #[cfg(feature = "ppp")]
 use size::Size;
 #[cfg(feature = "ppp")]

@@ -1,7 +1,7 @@
 //! Lines that carry HDLC-like frames in the payload of SONET/SDH (RFC 2615, RFC 1619).
 
 use kumiki_graph::Instant;
-use kumiki_link::sonet::{Level, LineConfig, OctetClock, Section, SectionConfig, Trouble, Troubled};
+use kumiki_link::sonet::{FaultInterval, Level, LineConfig, LineFault, OctetClock, Section, SectionConfig};
 use kumiki_link::{Carrier, Element, Serial, SerialConfig};
 use kumiki_settings::{BuildError, Duration, Reader, Settings};
 use kumiki_wire::ppp::hdlc::{FcsKind, Framing};
@@ -33,7 +33,7 @@ pub struct Pos {
     pub bit_errors: Option<f64>,
     /// When it has no signal, in both directions.
     #[setting(list = outage, expected = "a stretch of time such as \"2 s .. 2.5 s\"")]
-    pub outages: Vec<Trouble>,
+    pub outages: Vec<FaultInterval>,
     /// What waits at each end.
     #[setting(flatten)]
     pub queue: Queue,
@@ -43,10 +43,10 @@ pub struct Pos {
 }
 
 /// `"2 s .. 2.5 s"`.
-fn outage(text: &str) -> Option<Trouble> {
+fn outage(text: &str) -> Option<FaultInterval> {
     let (from, until) = text.split_once("..")?;
     let [from, until] = [time(from)?, time(until)?].map(|after| Instant::ZERO + after);
-    (from < until).then_some(Trouble { from, until, what: Troubled::NoSignal })
+    (from < until).then_some(FaultInterval { from, until, what: LineFault::NoSignal })
 }
 
 impl Pos {
@@ -91,8 +91,8 @@ impl Pos {
         let usual = SectionConfig::ppp(self.level);
         let config = SectionConfig { clock, framing, propagation, say_sent, ends: [end, end], seed, ..usual };
         let mut line = Section::with_disciplines(config, from_0, from_1);
-        let more = outages.iter().map(|&(from, until)| Trouble { from, until, what: Troubled::NoSignal });
-        let mut all: Vec<Trouble> = self.outages.iter().copied().chain(more).collect();
+        let more = outages.iter().map(|&(from, until)| FaultInterval { from, until, what: LineFault::NoSignal });
+        let mut all: Vec<FaultInterval> = self.outages.iter().copied().chain(more).collect();
         all.sort_by_key(|trouble| trouble.from);
         for port in 0..2 {
             line.spoil(port, self.bit_errors.unwrap_or(0.0), &all);

@@ -11,7 +11,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kumiki_graph::Instant;
-use kumiki_link::{Counter, Discipline, Flow, Ledger, Waiting};
+use kumiki_link::{Counter, Discipline, Flow, Ledger, QueuedFrame};
 use kumiki_octets::Message;
 
 /// From one time until another.
@@ -90,7 +90,7 @@ struct Watched {
 
 impl Watched {
     /// `frame` goes on the line.
-    fn goes(&mut self, now: Instant, frame: &Waiting) {
+    fn goes(&mut self, now: Instant, frame: &QueuedFrame) {
         let pair = self.waits.pair_of(&frame.data);
         if let Some((Some(last), since)) = self.on_line.replace((pair, now)) {
             let own = self.own.entry(last).or_default();
@@ -115,17 +115,17 @@ impl Watched {
 }
 
 impl Discipline for Watched {
-    fn enqueue(&mut self, now: Instant, frame: Waiting, busy: bool, ledger: &mut Ledger<'_>) {
+    fn enqueue(&mut self, now: Instant, frame: QueuedFrame, busy: bool, ledger: &mut Ledger<'_>) {
         self.inner.enqueue(now, frame, busy, ledger);
     }
 
-    fn dequeue(&mut self, now: Instant, ledger: &mut Ledger<'_>) -> Option<Waiting> {
+    fn dequeue(&mut self, now: Instant, ledger: &mut Ledger<'_>) -> Option<QueuedFrame> {
         let frame = self.inner.dequeue(now, ledger)?;
         self.goes(now, &frame);
         Some(frame)
     }
 
-    fn pass(&mut self, now: Instant, frame: Waiting, ledger: &mut Ledger<'_>) -> Option<Waiting> {
+    fn pass(&mut self, now: Instant, frame: QueuedFrame, ledger: &mut Ledger<'_>) -> Option<QueuedFrame> {
         let frame = self.inner.pass(now, frame, ledger)?;
         self.goes(now, &frame);
         Some(frame)
@@ -139,11 +139,11 @@ impl Discipline for Watched {
         self.inner.octets()
     }
 
-    fn take_all(&mut self) -> Vec<Waiting> {
+    fn take_all(&mut self) -> Vec<QueuedFrame> {
         self.inner.take_all()
     }
 
-    fn hold(&mut self, frames: Vec<Waiting>) {
+    fn hold(&mut self, frames: Vec<QueuedFrame>) {
         self.inner.hold(frames);
     }
 
@@ -177,7 +177,7 @@ mod tests {
         let mut queue = waits.watch(DropTail::UNLIMITED.queue());
         let (mut drops, mut marks) = (0, 0);
         let mut ledger = Ledger::new(&mut drops, &mut marks, None);
-        let frame = |ms, data| Waiting { since: at(ms), number: 0, data, address: Address::NONE };
+        let frame = |ms, data| QueuedFrame { since: at(ms), number: 0, data, address: Address::NONE };
         let other = || packet(5000, 81, false);
         assert!(queue.pass(at(0), frame(0, other()), &mut ledger).is_some());
         queue.enqueue(at(1), frame(1, packet(5000, 80, false)), true, &mut ledger);

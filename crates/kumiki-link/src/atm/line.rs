@@ -9,7 +9,7 @@ use crate::{CellRun, Outlet, Unit};
 
 /// A run that has been put on the line and may still be cut.
 #[derive(Clone, Copy, Debug)]
-struct Announced {
+struct AnnouncedRun {
     id: u64,
     slot: u64,
     count: u32,
@@ -26,7 +26,7 @@ pub(super) struct Line {
     next_id: u64,
     /// With the time when the first cell is whole on the line.
     pending: VecDeque<(Instant, CellRun)>,
-    announced: Option<Announced>,
+    announced: Option<AnnouncedRun>,
 }
 
 impl Line {
@@ -119,7 +119,7 @@ impl Line {
     /// Lets the runs go whose first cell is whole on the line by `now`.
     pub(super) fn send(&mut self, now: Instant, out: &mut Outlet) {
         while let Some((_, run)) = self.pending.pop_front_if(|(at, _)| *at <= now) {
-            self.announced = Some(Announced { id: run.id, slot: run.slot, count: run.count });
+            self.announced = Some(AnnouncedRun { id: run.id, slot: run.slot, count: run.count });
             out.put(self.port, Unit::Cells(run));
         }
     }

@@ -15,7 +15,7 @@ struct FilteringEntry {
 
 /// What a frame has taught.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Lesson {
+pub(super) enum LearnResult {
     /// Nothing new.
     Known,
     /// A station that was not known.
@@ -61,21 +61,21 @@ impl Addresses {
     }
 
     /// `station` has sent something that came by `port`.
-    pub(super) fn learn(&mut self, now: Instant, station: MacAddr, port: usize) -> Lesson {
+    pub(super) fn learn(&mut self, now: Instant, station: MacAddr, port: usize) -> LearnResult {
         if let Some(seen) = self.stations.get_mut(&station)
             && now < seen.at + self.ageing
         {
             let moved = seen.port != port;
             *seen = FilteringEntry { port, at: now };
-            return if moved { Lesson::Moved } else { Lesson::Known };
+            return if moved { LearnResult::Moved } else { LearnResult::Known };
         }
         self.forget(now);
         if self.stations.len() >= self.most {
-            return Lesson::Full;
+            return LearnResult::Full;
         }
         self.stations.insert(station, FilteringEntry { port, at: now });
         self.looks.insert((now + self.ageing, station));
-        Lesson::Learned
+        LearnResult::Learned
     }
 
     /// Forgets the stations that have grown too old. Each is looked at once in a time of `ageing`, however many there are.

@@ -17,7 +17,7 @@ use kumiki_graph::{Address, Duration, Instant};
 use kumiki_octets::Message;
 use kumiki_wire::inet::ethernet::{LEN, MacAddr};
 
-use super::addresses::{Addresses, Lesson};
+use super::addresses::{Addresses, LearnResult};
 use crate::{Element, Outlet, Unit};
 
 /// The longest frame, unless another is set: what an MTU of 9000 takes with its header.
@@ -73,7 +73,7 @@ struct Tally {
 }
 
 /// A frame on its way through.
-struct Leaving {
+struct FrameDeparture {
     at: Instant,
     port: usize,
     data: Message,
@@ -89,7 +89,7 @@ struct Leaving {
 pub struct Switch {
     config: SwitchConfig,
     addresses: Addresses,
-    leaving: VecDeque<Leaving>,
+    leaving: VecDeque<FrameDeparture>,
     tally: Tally,
 }
 
@@ -142,10 +142,10 @@ impl Switch {
 
     fn learn(&mut self, now: Instant, station: MacAddr, port: usize) {
         match self.addresses.learn(now, station, port) {
-            Lesson::Known => {}
-            Lesson::Learned => self.tally.learned += 1,
-            Lesson::Moved => self.tally.moved += 1,
-            Lesson::Full => self.tally.table_full += 1,
+            LearnResult::Known => {}
+            LearnResult::Learned => self.tally.learned += 1,
+            LearnResult::Moved => self.tally.moved += 1,
+            LearnResult::Full => self.tally.table_full += 1,
         }
     }
 
@@ -194,7 +194,7 @@ impl Switch {
         if self.config.latency.is_zero() {
             out.put(port, Unit::Frame { data, address });
         } else {
-            self.leaving.push_back(Leaving { at: now + self.config.latency, port, data, address });
+            self.leaving.push_back(FrameDeparture { at: now + self.config.latency, port, data, address });
         }
     }
 }
@@ -223,7 +223,8 @@ impl Element for Switch {
     }
 
     fn poll(&mut self, now: Instant, out: &mut Outlet) {
-        while let Some(Leaving { port, data, address, .. }) = self.leaving.pop_front_if(|frame| frame.at <= now) {
+        while let Some(FrameDeparture { port, data, address, .. }) = self.leaving.pop_front_if(|frame| frame.at <= now)
+        {
             out.put(port, Unit::Frame { data, address });
         }
     }

@@ -12,7 +12,7 @@ use kumiki_wire::inet::fddi::{LEN, LINE_OVERHEAD};
 
 use super::StationConfig;
 use super::token::turns;
-use crate::{Backlog, Counter, Discipline, Ledger, Occupancy, Outlet, Unit, Waiting};
+use crate::{Backlog, Counter, Discipline, Ledger, Occupancy, Outlet, QueuedFrame, Unit};
 
 /// What a station has done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -108,7 +108,7 @@ impl Station {
         let busy = self.is_busy();
         let mut ledger = Ledger::new(&mut self.tally.drops, &mut self.tally.marks, Some((port, out)));
         data.set_lease(None);
-        let frame = Waiting { since: now, number, data, address };
+        let frame = QueuedFrame { since: now, number, data, address };
         if is_frame {
             self.discipline.enqueue(now, frame, busy, &mut ledger);
         } else {
@@ -135,7 +135,7 @@ impl Station {
         let mut ledger = Ledger::new(&mut self.tally.drops, &mut self.tally.marks, Some((port, out)));
         let frame = self.discipline.dequeue(now, &mut ledger);
         self.waits(now);
-        let Waiting { number, data, address, .. } = frame?;
+        let QueuedFrame { number, data, address, .. } = frame?;
         self.sending = Some((number, address));
         self.tally.frames += 1;
         self.tally.octets += (LINE_OVERHEAD - LEN + data.len()) as u64;

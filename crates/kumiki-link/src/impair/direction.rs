@@ -5,7 +5,7 @@ use kumiki_octets::Message;
 use kumiki_wire::atm::cell::{CELL_LEN, HEADER_LEN, Header, Interface, Pti, correct, syndrome};
 
 use super::fate::{Draw, Fate, Tally};
-use super::waiting::{Due, Waiting};
+use super::waiting::{DelayedUnits, DepartureKey};
 use super::{Hold, Impairment};
 use crate::mark::mark;
 use crate::{CellRun, Outlet, Unit};
@@ -13,7 +13,7 @@ use crate::{CellRun, Outlet, Unit};
 /// A frame that others overtake.
 struct OvertakenFrame {
     followers: u32,
-    due: Due,
+    due: DepartureKey,
 }
 
 /// What all following fates depend on.
@@ -27,11 +27,11 @@ struct State {
 }
 
 /// Cells of a run that leave as a run.
-struct Piece {
+struct PartialRun {
     from: u32,
     count: u32,
     id: u64,
-    due: Due,
+    due: DepartureKey,
 }
 
 /// The last run that came, as long as it may be cut.
@@ -41,7 +41,7 @@ struct Current {
     run: CellRun,
     /// Before its first cell.
     before: State,
-    pieces: Vec<Piece>,
+    pieces: Vec<PartialRun>,
 }
 
 pub(super) struct Direction {
@@ -52,7 +52,7 @@ pub(super) struct Direction {
     only_lost: bool,
     port: usize,
     state: State,
-    waiting: Waiting,
+    waiting: DelayedUnits,
     held: Vec<OvertakenFrame>,
     sequence: u64,
     next_id: u64,
@@ -70,7 +70,7 @@ impl Direction {
             impairment,
             port,
             state: State { draw: Draw::new(rng), in_order: Instant::ZERO, detecting: false },
-            waiting: Waiting::default(),
+            waiting: DelayedUnits::default(),
             held: Vec::new(),
             sequence: 0,
             next_id: 0,
@@ -133,13 +133,13 @@ impl Direction {
         }
     }
 
-    fn due(&mut self, at: Instant) -> Due {
+    fn due(&mut self, at: Instant) -> DepartureKey {
         self.sequence += 1;
         (at, self.sequence)
     }
 
     /// When a copy leaves that is not held back.
-    fn in_order(&mut self, arrived: Instant, fate: &Fate) -> Due {
+    fn in_order(&mut self, arrived: Instant, fate: &Fate) -> DepartureKey {
         let delay = self.impairment.delay.as_nanos();
         let delay = Duration::from_nanos(delay.saturating_add_signed(fate.jitter));
         let mut at = arrived + delay;
@@ -229,7 +229,7 @@ impl Direction {
     }
 
     /// Lets every cell meet its fate; neighbours that meet none stay together.
-    fn split(&mut self, run: &CellRun, first: Instant) -> Vec<Piece> {
+    fn split(&mut self, run: &CellRun, first: Instant) -> Vec<PartialRun> {
         let mut pieces = Vec::new();
         let mut from = 0;
         for k in 0..run.count {
@@ -270,18 +270,18 @@ impl Direction {
     }
 
     /// Puts cells `from` to `to` of a run in line, if there are any.
-    fn piece(&mut self, run: &CellRun, (from, to): (u32, u32), first: Instant, pieces: &mut Vec<Piece>) {
+    fn piece(&mut self, run: &CellRun, (from, to): (u32, u32), first: Instant, pieces: &mut Vec<PartialRun>) {
         if from < to {
             let due = self.in_order(run.arrival(first, from), &Fate::NOTHING);
             self.put(run.part(from, to - from), from, due, pieces);
         }
     }
 
-    fn put(&mut self, mut run: CellRun, from: u32, due: Due, pieces: &mut Vec<Piece>) {
+    fn put(&mut self, mut run: CellRun, from: u32, due: DepartureKey, pieces: &mut Vec<PartialRun>) {
         let id = self.next_id;
         self.next_id += 1;
         run.id = id;
-        pieces.push(Piece { from, count: run.count, id, due });
+        pieces.push(PartialRun { from, count: run.count, id, due });
         self.waiting.insert(due, Unit::Cells(run));
     }
 

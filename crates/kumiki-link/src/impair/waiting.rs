@@ -7,11 +7,11 @@ use kumiki_graph::Instant;
 use crate::Unit;
 
 /// When a unit leaves, and its place among those that leave at that time.
-pub(super) type Due = (Instant, u64);
+pub(super) type DepartureKey = (Instant, u64);
 
 #[derive(Default)]
-pub(super) struct Waiting {
-    units: BTreeMap<Due, Unit>,
+pub(super) struct DelayedUnits {
+    units: BTreeMap<DepartureKey, Unit>,
     /// Of frames.
     octets: u64,
 }
@@ -28,7 +28,7 @@ fn octets(unit: &Unit) -> u64 {
     }
 }
 
-impl Waiting {
+impl DelayedUnits {
     pub(super) fn len(&self) -> usize {
         self.units.len()
     }
@@ -37,12 +37,12 @@ impl Waiting {
         self.octets
     }
 
-    pub(super) fn insert(&mut self, due: Due, unit: Unit) {
+    pub(super) fn insert(&mut self, due: DepartureKey, unit: Unit) {
         self.octets += octets(&unit);
         self.units.insert(due, unit);
     }
 
-    pub(super) fn remove(&mut self, due: &Due) -> Option<Unit> {
+    pub(super) fn remove(&mut self, due: &DepartureKey) -> Option<Unit> {
         let unit = self.units.remove(due)?;
         self.octets = self.octets.saturating_sub(octets(&unit));
         Some(unit)
@@ -59,12 +59,12 @@ impl Waiting {
         self.remove(&due)
     }
 
-    pub(super) fn contains(&self, due: &Due) -> bool {
+    pub(super) fn contains(&self, due: &DepartureKey) -> bool {
         self.units.contains_key(due)
     }
 
     /// A run of cells, to be made shorter.
-    pub(super) fn cells_mut(&mut self, due: &Due) -> Option<&mut Unit> {
+    pub(super) fn cells_mut(&mut self, due: &DepartureKey) -> Option<&mut Unit> {
         self.units.get_mut(due)
     }
 }

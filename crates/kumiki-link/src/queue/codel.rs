@@ -11,7 +11,7 @@
 use kumiki_graph::{Duration, Instant};
 
 use super::lane::{Lane, QueueTotals};
-use super::{Counter, Discipline, DropTail, Ledger, Waiting, counter};
+use super::{Counter, Discipline, DropTail, Ledger, QueuedFrame, counter};
 
 /// The pseudocode's `maxpacket`, in octets.
 const MAXPACKET: u64 = 512;
@@ -87,7 +87,7 @@ impl Control {
         now: Instant,
         lane: &mut Lane,
         held: &mut QueueTotals,
-    ) -> (Option<Waiting>, bool) {
+    ) -> (Option<QueuedFrame>, bool) {
         let Some(frame) = lane.pop(held) else {
             self.first_above_time = None;
             return (None, false);
@@ -109,7 +109,7 @@ impl Control {
         now: Instant,
         (lane, held): (&mut Lane, &mut QueueTotals),
         ledger: &mut Ledger<'_>,
-    ) -> Option<Waiting> {
+    ) -> Option<QueuedFrame> {
         let (mut next, mut ok_to_drop) = self.dodequeue(law, now, lane, held);
         if !self.dropping {
             let Some(frame) = next.take_if(|_| ok_to_drop) else {
@@ -152,7 +152,7 @@ impl Control {
 }
 
 /// Gives `frame` up, unless it can be marked.
-fn give_up(law: &Law, mut frame: Waiting, ledger: &mut Ledger<'_>) -> Option<Waiting> {
+fn give_up(law: &Law, mut frame: QueuedFrame, ledger: &mut Ledger<'_>) -> Option<QueuedFrame> {
     if law.ecn && ledger.mark(&mut frame) {
         return Some(frame);
     }
@@ -190,7 +190,7 @@ impl Codel {
 }
 
 impl Discipline for Codel {
-    fn enqueue(&mut self, _now: Instant, frame: Waiting, busy: bool, ledger: &mut Ledger<'_>) {
+    fn enqueue(&mut self, _now: Instant, frame: QueuedFrame, busy: bool, ledger: &mut Ledger<'_>) {
         let octets = frame.octets();
         self.law.see(octets);
         if busy && !self.limit.has_room(self.held, octets) {
@@ -201,7 +201,7 @@ impl Discipline for Codel {
         self.lane.push(frame, &mut self.held);
     }
 
-    fn dequeue(&mut self, now: Instant, ledger: &mut Ledger<'_>) -> Option<Waiting> {
+    fn dequeue(&mut self, now: Instant, ledger: &mut Ledger<'_>) -> Option<QueuedFrame> {
         self.control.dequeue(&self.law, now, (&mut self.lane, &mut self.held), ledger)
     }
 
@@ -213,11 +213,11 @@ impl Discipline for Codel {
         self.held.octets
     }
 
-    fn take_all(&mut self) -> Vec<Waiting> {
+    fn take_all(&mut self) -> Vec<QueuedFrame> {
         self.lane.take_all(&mut self.held)
     }
 
-    fn hold(&mut self, frames: Vec<Waiting>) {
+    fn hold(&mut self, frames: Vec<QueuedFrame>) {
         for frame in frames {
             self.law.see(frame.octets());
             self.lane.push(frame, &mut self.held);

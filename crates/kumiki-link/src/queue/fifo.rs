@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use kumiki_graph::Instant;
 
 use super::lane::QueueTotals;
-use super::{Discipline, Ledger, Waiting};
+use super::{Discipline, Ledger, QueuedFrame};
 
 /// First in, first out, and no more than so much waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,7 +70,7 @@ impl MarkFrom {
 pub struct Fifo {
     room: DropTail,
     mark_from: Option<u64>,
-    frames: VecDeque<Waiting>,
+    frames: VecDeque<QueuedFrame>,
     held: QueueTotals,
 }
 
@@ -79,14 +79,14 @@ impl Fifo {
         Self { room, mark_from, frames: VecDeque::new(), held: QueueTotals::default() }
     }
 
-    fn push(&mut self, frame: Waiting) {
+    fn push(&mut self, frame: QueuedFrame) {
         self.held.add(frame.octets());
         self.frames.push_back(frame);
     }
 }
 
 impl Discipline for Fifo {
-    fn enqueue(&mut self, _now: Instant, mut frame: Waiting, busy: bool, ledger: &mut Ledger<'_>) {
+    fn enqueue(&mut self, _now: Instant, mut frame: QueuedFrame, busy: bool, ledger: &mut Ledger<'_>) {
         if busy && !self.room.has_room(self.held, frame.octets()) {
             ledger.drop(frame);
             return;
@@ -97,13 +97,13 @@ impl Discipline for Fifo {
         self.push(frame);
     }
 
-    fn dequeue(&mut self, _now: Instant, _ledger: &mut Ledger<'_>) -> Option<Waiting> {
+    fn dequeue(&mut self, _now: Instant, _ledger: &mut Ledger<'_>) -> Option<QueuedFrame> {
         let frame = self.frames.pop_front()?;
         self.held.remove(frame.octets());
         Some(frame)
     }
 
-    fn pass(&mut self, _now: Instant, frame: Waiting, _ledger: &mut Ledger<'_>) -> Option<Waiting> {
+    fn pass(&mut self, _now: Instant, frame: QueuedFrame, _ledger: &mut Ledger<'_>) -> Option<QueuedFrame> {
         Some(frame)
     }
 
@@ -115,12 +115,12 @@ impl Discipline for Fifo {
         self.held.octets
     }
 
-    fn take_all(&mut self) -> Vec<Waiting> {
+    fn take_all(&mut self) -> Vec<QueuedFrame> {
         self.held = QueueTotals::default();
         self.frames.drain(..).collect()
     }
 
-    fn hold(&mut self, frames: Vec<Waiting>) {
+    fn hold(&mut self, frames: Vec<QueuedFrame>) {
         for frame in frames {
             self.push(frame);
         }

@@ -17,7 +17,7 @@ use kumiki_octets::Message;
 
 use super::codel::{Control, Law};
 use super::lane::{Lane, QueueTotals};
-use super::{Counter, Discipline, DropTail, Ledger, Waiting, counter};
+use super::{Counter, Discipline, DropTail, Ledger, QueuedFrame, counter};
 use crate::flow_hash;
 
 /// How many frames of the longest queue are given up at once, at most (RFC 8290 section 4.1).
@@ -124,7 +124,7 @@ impl FqCodel {
         usize::try_from(number).unwrap_or(0)
     }
 
-    fn push(&mut self, frame: Waiting) {
+    fn push(&mut self, frame: QueuedFrame) {
         let number = self.classify(&frame.data);
         self.law.see(frame.octets());
         let Some(flow) = self.flows.get_mut(number) else {
@@ -177,14 +177,14 @@ impl FqCodel {
 }
 
 impl Discipline for FqCodel {
-    fn enqueue(&mut self, _now: Instant, frame: Waiting, busy: bool, ledger: &mut Ledger<'_>) {
+    fn enqueue(&mut self, _now: Instant, frame: QueuedFrame, busy: bool, ledger: &mut Ledger<'_>) {
         self.push(frame);
         if busy {
             self.make_room(ledger);
         }
     }
 
-    fn dequeue(&mut self, now: Instant, ledger: &mut Ledger<'_>) -> Option<Waiting> {
+    fn dequeue(&mut self, now: Instant, ledger: &mut Ledger<'_>) -> Option<QueuedFrame> {
         loop {
             let number = self.first()?;
             let flow = self.flows.get_mut(number)?;
@@ -213,7 +213,7 @@ impl Discipline for FqCodel {
         self.held.octets
     }
 
-    fn take_all(&mut self) -> Vec<Waiting> {
+    fn take_all(&mut self) -> Vec<QueuedFrame> {
         self.new_flows.clear();
         self.old_flows.clear();
         let mut frames = Vec::new();
@@ -225,7 +225,7 @@ impl Discipline for FqCodel {
         frames
     }
 
-    fn hold(&mut self, frames: Vec<Waiting>) {
+    fn hold(&mut self, frames: Vec<QueuedFrame>) {
         for frame in frames {
             self.push(frame);
         }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::Waiting;
+use super::QueuedFrame;
 
 /// What all lanes of a queue hold together.
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,19 +26,19 @@ impl QueueTotals {
 /// Frames in the order in which they came.
 #[derive(Debug, Default)]
 pub(super) struct Lane {
-    frames: VecDeque<Waiting>,
+    frames: VecDeque<QueuedFrame>,
     octets: u64,
 }
 
 impl Lane {
-    pub(super) fn push(&mut self, frame: Waiting, held: &mut QueueTotals) {
+    pub(super) fn push(&mut self, frame: QueuedFrame, held: &mut QueueTotals) {
         let octets = frame.octets();
         self.octets += octets;
         held.add(octets);
         self.frames.push_back(frame);
     }
 
-    pub(super) fn pop(&mut self, held: &mut QueueTotals) -> Option<Waiting> {
+    pub(super) fn pop(&mut self, held: &mut QueueTotals) -> Option<QueuedFrame> {
         let frame = self.frames.pop_front()?;
         let octets = frame.octets();
         self.octets -= octets;
@@ -54,7 +54,7 @@ impl Lane {
         self.octets
     }
 
-    pub(super) fn take_all(&mut self, held: &mut QueueTotals) -> Vec<Waiting> {
+    pub(super) fn take_all(&mut self, held: &mut QueueTotals) -> Vec<QueuedFrame> {
         held.frames -= self.frames.len() as u64;
         held.octets -= core::mem::take(&mut self.octets);
         self.frames.drain(..).collect()

@@ -11,7 +11,7 @@
 use kumiki_graph::{Duration, Instant, Rng};
 
 use super::lane::{Lane, QueueTotals};
-use super::{Counter, Discipline, DropTail, Ledger, Waiting, counter};
+use super::{Counter, Discipline, DropTail, Ledger, QueuedFrame, counter};
 
 /// A probability of 1.
 const ONE: i128 = 1 << 60;
@@ -140,7 +140,7 @@ impl Pie {
 }
 
 impl Discipline for Pie {
-    fn enqueue(&mut self, now: Instant, mut frame: Waiting, busy: bool, ledger: &mut Ledger<'_>) {
+    fn enqueue(&mut self, now: Instant, mut frame: QueuedFrame, busy: bool, ledger: &mut Ledger<'_>) {
         self.update(now);
         if busy && !self.config.limit.has_room(self.held, frame.octets()) {
             self.overlimit += 1;
@@ -161,7 +161,7 @@ impl Discipline for Pie {
         self.lane.push(frame, &mut self.held);
     }
 
-    fn dequeue(&mut self, now: Instant, _ledger: &mut Ledger<'_>) -> Option<Waiting> {
+    fn dequeue(&mut self, now: Instant, _ledger: &mut Ledger<'_>) -> Option<QueuedFrame> {
         self.update(now);
         let frame = self.lane.pop(&mut self.held)?;
         self.current_qdelay = now.saturating_since(frame.since);
@@ -176,11 +176,11 @@ impl Discipline for Pie {
         self.held.octets
     }
 
-    fn take_all(&mut self) -> Vec<Waiting> {
+    fn take_all(&mut self) -> Vec<QueuedFrame> {
         self.lane.take_all(&mut self.held)
     }
 
-    fn hold(&mut self, frames: Vec<Waiting>) {
+    fn hold(&mut self, frames: Vec<QueuedFrame>) {
         for frame in frames {
             self.lane.push(frame, &mut self.held);
         }

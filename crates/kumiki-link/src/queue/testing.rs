@@ -6,7 +6,7 @@ use kumiki_graph::{Address, Duration, Instant};
 use kumiki_octets::Message;
 use kumiki_wire::inet::ipv4::{self, Ecn, protocol};
 
-use super::{Discipline, Ledger, Waiting};
+use super::{Discipline, Ledger, QueuedFrame};
 use crate::{Outlet, Unit};
 
 pub(super) fn at(ms: u64) -> Instant {
@@ -49,7 +49,7 @@ impl<D: Discipline> Rig<D> {
     pub(super) fn offer(&mut self, now: Instant, flow: u16, len: u16, ecn: Ecn) {
         let (number, address) = (self.offered, Address::NONE);
         self.offered += 1;
-        let frame = Waiting { since: now, number, data: packet(flow, len, ecn), address };
+        let frame = QueuedFrame { since: now, number, data: packet(flow, len, ecn), address };
         self.with_ledger(|queue, ledger| queue.enqueue(now, frame, true, ledger));
     }
 

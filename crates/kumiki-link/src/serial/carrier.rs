@@ -6,7 +6,7 @@ use kumiki_graph::Instant;
 use kumiki_octets::Message;
 use kumiki_wire::ppp::hdlc::{BitFraming, Framing};
 
-use super::recorded::{Following, Opportunities};
+use super::recorded::{Opportunities, RecordingCursor};
 use crate::Rate;
 use crate::sonet::OctetClock;
 
@@ -67,7 +67,7 @@ pub(super) struct Pace {
     /// the beginning of all time, when a flag had just ended.
     next_free: u64,
     /// Plain: where frames go when a recording says.
-    following: Option<Box<Following>>,
+    following: Option<Box<RecordingCursor>>,
 }
 
 impl Pace {
@@ -78,7 +78,7 @@ impl Pace {
 
     /// From here on frames go when `times` says.
     pub(super) fn follow(&mut self, times: Arc<Opportunities>) {
-        self.following = Some(Box::new(Following::new(times)));
+        self.following = Some(Box::new(RecordingCursor::new(times)));
     }
 
     /// From here on frames go at the carrier's rate.

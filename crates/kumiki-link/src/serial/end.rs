@@ -7,18 +7,18 @@ use kumiki_graph::{Address, Duration, Instant};
 use kumiki_octets::Message;
 
 use super::SerialConfig;
-use super::sending::{Sending, Started};
+use super::sending::{Sending, SentFrame};
 use crate::{Discipline, Element, Occupancy, Outlet, Unit};
 
 /// A frame that is on the line or past it.
-pub(super) struct Flying {
+pub(super) struct FrameInFlight {
     arrives: Instant,
     data: Message,
     address: Address,
 }
 
-impl Flying {
-    fn of(started: Started, propagation: Duration) -> Self {
+impl FrameInFlight {
+    fn of(started: SentFrame, propagation: Duration) -> Self {
         Self { arrives: started.ends + propagation, data: started.data, address: started.address }
     }
 }
@@ -31,8 +31,8 @@ impl Flying {
 pub struct LineEnd {
     pub(super) port: usize,
     pub(super) sending: Sending,
-    departed: VecDeque<Flying>,
-    pub(super) arriving: VecDeque<Flying>,
+    departed: VecDeque<FrameInFlight>,
+    pub(super) arriving: VecDeque<FrameInFlight>,
     strangers: u64,
 }
 
@@ -45,22 +45,29 @@ impl LineEnd {
 
     /// A unit comes in by the port; frames that go on the line thereby are put into `flight`.
     #[inline]
-    pub(super) fn offer_to(&mut self, now: Instant, unit: Unit, out: &mut Outlet, flight: &mut VecDeque<Flying>) {
+    pub(super) fn offer_to(
+        &mut self,
+        now: Instant,
+        unit: Unit,
+        out: &mut Outlet,
+        flight: &mut VecDeque<FrameInFlight>,
+    ) {
         let Unit::Frame { data, address } = unit else {
             self.strangers += 1;
             return;
         };
         let propagation = self.sending.config.propagation;
         self.sending.offer(now, data, address, (self.port, out), &mut |started| {
-            flight.push_back(Flying::of(started, propagation));
+            flight.push_back(FrameInFlight::of(started, propagation));
         });
     }
 
     /// Frames follow each other on the line up to `now`, and are put into `flight`.
     #[inline]
-    pub(super) fn advance_to(&mut self, now: Instant, out: &mut Outlet, flight: &mut VecDeque<Flying>) {
+    pub(super) fn advance_to(&mut self, now: Instant, out: &mut Outlet, flight: &mut VecDeque<FrameInFlight>) {
         let propagation = self.sending.config.propagation;
-        self.sending.advance(now, (self.port, out), &mut |started| flight.push_back(Flying::of(started, propagation)));
+        self.sending
+            .advance(now, (self.port, out), &mut |started| flight.push_back(FrameInFlight::of(started, propagation)));
     }
 
     /// Says of the frames whose last bit has left by `now` that they have.
@@ -72,7 +79,7 @@ impl LineEnd {
     /// What has arrived by `now` leaves.
     #[inline]
     pub(super) fn arrive(&mut self, now: Instant, out: &mut Outlet) {
-        while let Some(Flying { data, address, .. }) = self.arriving.pop_front_if(|frame| frame.arrives <= now) {
+        while let Some(FrameInFlight { data, address, .. }) = self.arriving.pop_front_if(|frame| frame.arrives <= now) {
             out.put(self.port, Unit::Frame { data, address });
         }
     }

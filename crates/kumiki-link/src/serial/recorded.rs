@@ -143,7 +143,7 @@ struct OpportunityIndex {
 
 /// How far a line has come in a recording.
 #[derive(Clone, Debug)]
-pub(super) struct Following {
+pub(super) struct RecordingCursor {
     times: Arc<Opportunities>,
     /// The first opportunity that nobody has used.
     next: OpportunityIndex,
@@ -151,7 +151,7 @@ pub(super) struct Following {
     left: u64,
 }
 
-impl Following {
+impl RecordingCursor {
     pub(super) fn new(times: Arc<Opportunities>) -> Self {
         Self { times, next: OpportunityIndex::default(), left: 0 }
     }

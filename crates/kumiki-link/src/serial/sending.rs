@@ -9,17 +9,17 @@ use kumiki_octets::Message;
 use super::Opportunities;
 use super::carrier::Pace;
 use super::{Carrier, SerialConfig};
-use crate::{Backlog, BusyWatch, Counter, Discipline, Ledger, Occupancy, Outlet, Unit, Waiting};
+use crate::{Backlog, BusyWatch, Counter, Discipline, Ledger, Occupancy, Outlet, QueuedFrame, Unit};
 
 /// The end of a frame on the line, for [`Unit::Sent`].
-struct Leaving {
+struct FrameDeparture {
     at: Instant,
     number: u64,
     address: Address,
 }
 
 /// A frame that has been put on the line.
-pub(crate) struct Started {
+pub(crate) struct SentFrame {
     /// When its last bit is on the line.
     pub(crate) ends: Instant,
     /// On SONET/SDH: the first octet of payload that it has.
@@ -54,7 +54,7 @@ pub(crate) struct Sending {
     frames: u64,
     /// Whether the frame that came last found a frame on the line.
     busy: bool,
-    leaving: VecDeque<Leaving>,
+    leaving: VecDeque<FrameDeparture>,
     pace: Pace,
     free_at: Instant,
     offered: u64,
@@ -184,11 +184,11 @@ impl Sending {
         data: Message,
         address: Address,
         back: (usize, &mut Outlet),
-        carry: &mut impl FnMut(Started),
+        carry: &mut impl FnMut(SentFrame),
     ) {
         let (port, out) = back;
         self.advance(now, (port, out), carry);
-        let frame = Waiting { since: now, number: self.offered, data, address };
+        let frame = QueuedFrame { since: now, number: self.offered, data, address };
         self.offered += 1;
         // At the very instant it falls free the line goes on without a gap.
         self.busy = self.frames > 0 || now < self.free_at;
@@ -213,8 +213,8 @@ impl Sending {
     }
 
     /// Puts a frame on the line, which is free at `at`, when the frame has come or, unless it is `fresh`, has been there before.
-    fn start(&mut self, at: Instant, fresh: bool, frame: Waiting) -> Started {
-        let Waiting { number, mut data, address, .. } = frame;
+    fn start(&mut self, at: Instant, fresh: bool, frame: QueuedFrame) -> SentFrame {
+        let QueuedFrame { number, mut data, address, .. } = frame;
         let before = self.free_at.max(at);
         let size = self.config.carrier.size_of(&data);
         let gap = at > self.free_at;
@@ -227,13 +227,13 @@ impl Sending {
         self.bits += self.config.carrier.bits_of_size(size);
         data.set_lease(None);
         if self.config.say_sent {
-            self.leaving.push_back(Leaving { at: self.free_at, number, address });
+            self.leaving.push_back(FrameDeparture { at: self.free_at, number, address });
         }
-        Started { ends: self.free_at, first: self.pace.next_free().saturating_sub(size), data, address }
+        SentFrame { ends: self.free_at, first: self.pace.next_free().saturating_sub(size), data, address }
     }
 
     /// Lets waiting frames follow each other on the line up to `now`.
-    pub(crate) fn advance(&mut self, now: Instant, back: (usize, &mut Outlet), carry: &mut impl FnMut(Started)) {
+    pub(crate) fn advance(&mut self, now: Instant, back: (usize, &mut Outlet), carry: &mut impl FnMut(SentFrame)) {
         let (port, out) = back;
         while self.frames > 0 && self.free_at <= now {
             let at = self.free_at;
@@ -252,7 +252,7 @@ impl Sending {
     pub(crate) fn leave(&mut self, now: Instant, back: (usize, &mut Outlet)) {
         let (port, out) = back;
         while let Some(frame) = self.leaving.pop_front_if(|frame| frame.at <= now) {
-            let Leaving { number, address, .. } = frame;
+            let FrameDeparture { number, address, .. } = frame;
             out.put(port, Unit::Sent { number, address, whole: true });
         }
     }

@@ -33,7 +33,7 @@ pub(super) struct Aligner {
 
 /// Where a word ends among octets, and whether frames are found with it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Found {
+pub(super) struct AlignmentWord {
     /// How many octets there are up to and with its last.
     pub(super) taken: usize,
     /// Whether another was there a frame before.
@@ -79,7 +79,7 @@ impl Aligner {
 
     /// Looks through `octets`, of which the first is number `at` of the line, for the next word; only out of frame. Up to its end, or all
     /// of them, they need not be shown again.
-    pub(super) fn hunt(&mut self, at: u64, octets: &[u8]) -> Option<Found> {
+    pub(super) fn hunt(&mut self, at: u64, octets: &[u8]) -> Option<AlignmentWord> {
         let mut joined = [0; 2 * (WORD.len() - 1)];
         let (before, begin) = joined.split_at_mut(WORD.len() - 1);
         before.copy_from_slice(&self.last);
@@ -102,7 +102,7 @@ impl Aligner {
         if due.is_none_or(|due| due < end) {
             self.candidate = Some(end);
         }
-        taken.map(|taken| Found { taken, confirmed })
+        taken.map(|taken| AlignmentWord { taken, confirmed })
     }
 }
 

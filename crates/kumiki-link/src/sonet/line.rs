@@ -12,7 +12,7 @@ use kumiki_octets::hdlc::FLAG;
 use kumiki_wire::ppp::hdlc::{Deframed, Deframer};
 
 use super::noise::Noise;
-use super::section::{SectionConfig, Trouble, Troubled};
+use super::section::{FaultInterval, LineFault, SectionConfig};
 use super::{Feedback, LineConfig, OctetClock, Receiver, ReceiverEvent, Size, Transmitter};
 
 /// Frames of flags that have passed before time 0, so that the line has long been up then.
@@ -25,7 +25,7 @@ struct Stuffed {
 }
 
 /// What came out at the far end.
-pub(super) enum Came {
+pub(super) enum LineOutput {
     Frame(Message),
     Report(Report),
 }
@@ -35,7 +35,7 @@ pub(super) struct Line {
     frame: u64,
     transmitter: Transmitter,
     noise: Noise,
-    troubles: Vec<Trouble>,
+    troubles: Vec<FaultInterval>,
     receiver: Receiver,
     deframer: Deframer,
     /// What is to be sent, in order, and the number of the octet of payload that is made next.
@@ -46,7 +46,7 @@ pub(super) struct Line {
     /// What the frames that are still to be made tell, in order.
     told: VecDeque<Feedback>,
     buffer: Vec<u8>,
-    came: Vec<Came>,
+    came: Vec<LineOutput>,
     up: bool,
     alarms: u64,
 }
@@ -95,11 +95,11 @@ impl Line {
         let _ = self.receiver.take_feedback();
         for defect in self.receiver.defects().iter() {
             let alarm = DefectReport { defect, present: true };
-            self.came.push(Came::Report(Report::special(alarm)));
+            self.came.push(LineOutput::Report(Report::special(alarm)));
             self.alarms += 1;
         }
         if !self.receiver.is_open() {
-            self.came.push(Came::Report(Report::Down));
+            self.came.push(LineOutput::Report(Report::Down));
             self.up = false;
         }
     }
@@ -108,7 +108,7 @@ impl Line {
         self.noise = noise;
     }
 
-    pub(super) fn set_troubles(&mut self, troubles: Vec<Trouble>) {
+    pub(super) fn set_troubles(&mut self, troubles: Vec<FaultInterval>) {
         self.troubles = troubles;
     }
 
@@ -129,7 +129,7 @@ impl Line {
     }
 
     /// What has come out since this was last asked.
-    pub(super) fn take_came(&mut self) -> Vec<Came> {
+    pub(super) fn take_came(&mut self) -> Vec<LineOutput> {
         core::mem::take(&mut self.came)
     }
 
@@ -161,7 +161,7 @@ impl Line {
         !self.noise.is_none()
     }
 
-    pub(super) fn troubles(&self) -> &[Trouble] {
+    pub(super) fn troubles(&self) -> &[FaultInterval] {
         &self.troubles
     }
 
@@ -217,8 +217,8 @@ impl Line {
         let alarm = self.troubles.iter().find_map(|trouble| {
             let (from, until) = (self.octet_at(trouble.from), self.octet_at(trouble.until));
             match trouble.what {
-                Troubled::Alarm(alarm) if (from..until).contains(&self.at) => Some(alarm),
-                Troubled::Alarm(_) | Troubled::NoSignal => None,
+                LineFault::Alarm(alarm) if (from..until).contains(&self.at) => Some(alarm),
+                LineFault::Alarm(_) | LineFault::NoSignal => None,
             }
         });
         self.transmitter.set_alarm(alarm);
@@ -231,7 +231,7 @@ impl Line {
         self.transmitter.emit(&mut octets, |out| fill(payload, next, out));
         self.noise.apply(&mut octets);
         for trouble in &self.troubles {
-            if trouble.what == Troubled::NoSignal {
+            if trouble.what == LineFault::NoSignal {
                 let place = |t| {
                     let before = self.octet_at(t).saturating_sub(self.at);
                     usize::try_from(before).unwrap_or(usize::MAX).min(len)
@@ -247,23 +247,23 @@ impl Line {
             ReceiverEvent::Payload(payload) => {
                 if !*up {
                     *up = true;
-                    came.push(Came::Report(Report::Up));
+                    came.push(LineOutput::Report(Report::Up));
                 }
                 deframer.take(payload, |_, found| {
                     if let Deframed::Frame(frame) = found {
-                        came.push(Came::Frame(Message::from_octets(frame)));
+                        came.push(LineOutput::Frame(Message::from_octets(frame)));
                     }
                 });
             }
             ReceiverEvent::Interrupted => {
                 deframer.lose();
                 *up = false;
-                came.push(Came::Report(Report::Down));
+                came.push(LineOutput::Report(Report::Down));
             }
             ReceiverEvent::Defect { defect, present } => {
                 *alarms += u64::from(present);
                 let alarm = DefectReport { defect, present };
-                came.push(Came::Report(Report::special(alarm)));
+                came.push(LineOutput::Report(Report::special(alarm)));
             }
         });
         self.at += len as u64;

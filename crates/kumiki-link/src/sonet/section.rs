@@ -16,10 +16,10 @@ use kumiki_graph::{Address, Duration, Instant, Rng};
 use kumiki_wire::ppp::hdlc::{FcsKind, Framing};
 
 use super::clock::FRAME_NANOS;
-use super::line::{Came, Line};
+use super::line::{Line, LineOutput};
 use super::noise::Noise;
 use super::{Alarm, Level, LineConfig, OctetClock};
-use crate::serial::sending::{Sending, Started};
+use crate::serial::sending::{Sending, SentFrame};
 use crate::{BusyWatch, Carrier, Discipline, DropTail, Element, Occupancy, Outlet, SerialConfig, Unit};
 
 /// What a [`Section`] is like.
@@ -60,7 +60,7 @@ impl SectionConfig {
 
 /// What goes wrong for a time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Troubled {
+pub enum LineFault {
     /// There is no signal.
     NoSignal,
     /// An alarm is sent in frames that begin within the time.
@@ -69,13 +69,13 @@ pub enum Troubled {
 
 /// A time in which something goes wrong, as the sending end counts it: from its first instant to before its last.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Trouble {
+pub struct FaultInterval {
     /// Its first instant.
     pub from: Instant,
     /// When it is over.
     pub until: Instant,
     /// What goes wrong.
-    pub what: Troubled,
+    pub what: LineFault,
 }
 
 /// Time in which the ends of a line may still change after something has gone wrong, beside propagation: they are looked at until then
@@ -137,7 +137,7 @@ impl Section {
 
     /// Lets bits of what `port` (0, or else 1) sends be wrong, each with the probability `rate`, and more go wrong at times. Before anything
     /// is offered.
-    pub fn spoil(&mut self, port: usize, rate: f64, troubles: &[Trouble]) {
+    pub fn spoil(&mut self, port: usize, rate: f64, troubles: &[FaultInterval]) {
         let [from_0, from_1] = &mut self.lines;
         let (line, stream) = if port == 0 { (from_0, 1) } else { (from_1, 2) };
         line.set_noise(Noise::new(rate, Rng::new(self.config.seed, stream)));
@@ -238,7 +238,7 @@ impl Section {
 }
 
 /// Stuffs a frame that goes on the line.
-fn put(config: &SectionConfig, started: Started, line: &mut Line, flight: &mut VecDeque<Instant>) {
+fn put(config: &SectionConfig, started: SentFrame, line: &mut Line, flight: &mut VecDeque<Instant>) {
     let mut octets = Vec::with_capacity(started.data.len() + started.data.len() / 64 + 16);
     config.framing.emit(&started.data, &mut octets);
     line.put(started.first, octets);
@@ -354,8 +354,8 @@ impl Element for Section {
             }
             for came in line.take_came() {
                 let unit = match came {
-                    Came::Frame(data) => Unit::Frame { data, address: Address::NONE },
-                    Came::Report(report) => Unit::Report(Box::new(report)),
+                    LineOutput::Frame(data) => Unit::Frame { data, address: Address::NONE },
+                    LineOutput::Report(report) => Unit::Report(Box::new(report)),
                 };
                 out.put(1 - port, unit);
             }

@@ -72,7 +72,7 @@ fn a_run_that_stops_at_each_event_goes_on_as_one_that_does_not() {
 #[test]
 fn what_a_medium_tells_reaches_the_graph_above_its_device() {
     use kumiki_link::DropTail;
-    use kumiki_link::sonet::{Level, Section, SectionConfig, Trouble, Troubled};
+    use kumiki_link::sonet::{FaultInterval, Level, LineFault, Section, SectionConfig};
     let log = Log::default();
     let seen = log.clone();
     let mut graph = Builder::new();
@@ -85,7 +85,7 @@ fn what_a_medium_tells_reaches_the_graph_above_its_device() {
     });
     let config = SectionConfig::ppp(Level::Sts3c);
     let mut section = Section::new(config, DropTail::UNLIMITED);
-    let outage = Trouble { from: at(1_000), until: at(2_000), what: Troubled::NoSignal };
+    let outage = FaultInterval { from: at(1_000), until: at(2_000), what: LineFault::NoSignal };
     section.spoil(1, 0.0, &[outage]);
     let mut world = World::new();
     let host = world.add_host(graph.host("ear"));

@@ -17,18 +17,18 @@ use crate::atm::line::Line;
 use crate::{CellRun, Outlet};
 
 /// A time in 2^-32 ns, so that intervals between cells add up to what they should.
-type Fine = u128;
+type FractionalTime = u128;
 
-const fn fine(at: Instant) -> Fine {
+const fn fine(at: Instant) -> FractionalTime {
     (at.as_nanos() as u128) << 32
 }
 
-fn coarse(at: Fine) -> Instant {
+fn coarse(at: FractionalTime) -> Instant {
     Instant::from_nanos(u64::try_from(at >> 32).unwrap_or(u64::MAX))
 }
 
 /// The time from one cell to the next; `None` where there is no next one.
-fn interval(rate: CellRate) -> Option<Fine> {
+fn interval(rate: CellRate) -> Option<FractionalTime> {
     ((u128::from(CellRate::PARTS) * 1_000_000_000) << 32).checked_div(rate.parts().into())
 }
 
@@ -36,9 +36,9 @@ struct Channel {
     vc: (u16, u16),
     source: Source,
     /// 1/ACR.
-    interval: Option<Fine>,
+    interval: Option<FractionalTime>,
     /// When the last in-rate cell should have gone, none having gone before; and the last out of rate.
-    last: Option<Fine>,
+    last: Option<FractionalTime>,
     out_of_rate: Option<Instant>,
     /// No slot before this: since then there is something to send at the present rate.
     ready: Instant,
@@ -50,7 +50,7 @@ struct Channel {
 
 /// A cell that may go.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Turn {
+struct CellOpportunity {
     slot: u64,
     due: Instant,
     channel: usize,
@@ -202,11 +202,11 @@ impl Transmitter {
     }
 
     /// The cell that goes next.
-    fn next(&self) -> Option<Turn> {
+    fn next(&self) -> Option<CellOpportunity> {
         let slots = &self.config.slots;
         let turn = |channel, due, in_rate| {
             let slot = slots.first_at_or_after(due).max(self.line.next_free());
-            Turn { slot, due, channel, in_rate }
+            CellOpportunity { slot, due, channel, in_rate }
         };
         let all = self.channels.iter().enumerate().filter(|(_, it)| it.has_something());
         let all = all.flat_map(|(at, it)| {
@@ -228,7 +228,7 @@ impl Transmitter {
         }
     }
 
-    fn in_rate(&mut self, turn: Turn) -> Option<CellRun> {
+    fn in_rate(&mut self, turn: CellOpportunity) -> Option<CellRun> {
         let begin = self.config.slots.at(turn.slot);
         let slot = fine(begin);
         let late = fine(Instant::ZERO + self.config.slots.cell_time());
@@ -261,7 +261,7 @@ impl Transmitter {
         Some(cell)
     }
 
-    fn out_of_rate(&mut self, turn: Turn) -> Option<CellRun> {
+    fn out_of_rate(&mut self, turn: CellOpportunity) -> Option<CellRun> {
         let begin = self.config.slots.at(turn.slot);
         let channel = self.channels.get_mut(turn.channel)?;
         channel.out_of_rate = Some(begin);

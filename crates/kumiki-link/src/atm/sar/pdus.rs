@@ -99,7 +99,7 @@ impl Pdu {
 }
 
 /// The end of a PDU's last cell.
-struct Leaving {
+struct PduDeparture {
     end: Instant,
     number: u64,
     vc: (u16, u16),
@@ -109,7 +109,7 @@ struct Leaving {
 pub(super) struct Pdus {
     adapter: Adapter,
     /// Those all of whose cells have a slot, in the order of their ends.
-    leaving: VecDeque<Leaving>,
+    leaving: VecDeque<PduDeparture>,
     waiting: usize,
     offered: u64,
     left: u64,
@@ -144,7 +144,7 @@ impl Pdus {
 
     /// The last cell of `pdu` has a slot, which ends at `end`.
     pub(super) fn will_leave(&mut self, pdu: &Pdu, end: Instant) {
-        self.leaving.push_back(Leaving { end, number: pdu.number, vc: pdu.vc });
+        self.leaving.push_back(PduDeparture { end, number: pdu.number, vc: pdu.vc });
     }
 
     /// The last cell of the PDU that was to leave last has lost its slot.

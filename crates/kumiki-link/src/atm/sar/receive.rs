@@ -24,7 +24,7 @@ struct Reassembly {
 }
 
 /// A run whose last cell has not come, or has not been looked at.
-struct Coming {
+struct ArrivingRun {
     first: Instant,
     end: Instant,
     run: CellRun,
@@ -32,7 +32,7 @@ struct Coming {
 
 pub(super) struct Receiver {
     config: SarConfig,
-    coming: Vec<Coming>,
+    coming: Vec<ArrivingRun>,
     reassemblies: BTreeMap<(u16, u16), Reassembly>,
     checksums: ChecksumUnit,
     cells: u64,
@@ -74,7 +74,7 @@ impl Receiver {
             return;
         }
         self.announce(&run, out);
-        self.coming.push(Coming { first: now, end: run.end(now), run });
+        self.coming.push(ArrivingRun { first: now, end: run.end(now), run });
         self.poll(now, out);
     }
 
@@ -112,8 +112,8 @@ impl Receiver {
     }
 
     /// All cells of a run have arrived.
-    fn take(&mut self, coming: Coming, out: &mut Outlet) {
-        let Coming { first, end, mut run } = coming;
+    fn take(&mut self, coming: ArrivingRun, out: &mut Outlet) {
+        let ArrivingRun { first, end, mut run } = coming;
         self.cells += u64::from(run.count);
         let vc = (run.vpi, run.vci);
         let full = self.reassemblies.len() >= self.config.max_reassemblies;

@@ -22,7 +22,7 @@ struct Queue {
 
 /// Slots given ahead of time to the PDU in front.
 #[derive(Clone, Copy)]
-struct Ahead {
+struct ReservedSlots {
     slot: u64,
     count: u32,
     /// When the slot of the last one begins, and when it ends.
@@ -35,7 +35,7 @@ pub(super) struct Transmitter {
     line: Line,
     /// Whose turn it is, in front.
     ring: VecDeque<Queue>,
-    ahead: Option<Ahead>,
+    ahead: Option<ReservedSlots>,
     /// No slot before this one: nothing was there to send.
     earliest: u64,
     pdus: Pdus,
@@ -134,8 +134,12 @@ impl Transmitter {
             self.line.place(slot, run);
             if alone {
                 let end = slot + u64::from(count);
-                self.ahead =
-                    Some(Ahead { slot, count, last: self.config.slots.at(end - 1), end: self.config.slots.at(end) });
+                self.ahead = Some(ReservedSlots {
+                    slot,
+                    count,
+                    last: self.config.slots.at(end - 1),
+                    end: self.config.slots.at(end),
+                });
             } else {
                 self.turn();
             }

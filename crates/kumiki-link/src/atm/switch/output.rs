@@ -127,13 +127,13 @@ impl Branch {
 
 /// How long a queue was.
 #[derive(Clone, Debug, Default)]
-struct Followed {
+struct MeasuredQueue {
     occupancy: Occupancy,
     /// Cells that wait: those in the slots before [`Line::next_free`].
     waiting: u64,
 }
 
-impl Followed {
+impl MeasuredQueue {
     /// Lets those go whose slot begins before `now`; `free` is the slot after the last of them.
     fn advance(&mut self, now: Instant, free: u64, line: &Line) {
         while self.waiting > 0 {
@@ -149,7 +149,7 @@ impl Followed {
 
 /// Slots given to cells of the only source ahead of their joining.
 #[derive(Clone, Copy, Debug)]
-struct Ahead {
+struct ReservedSlots {
     slot: u64,
     from: u32,
     count: u32,
@@ -169,14 +169,14 @@ pub(super) struct Output {
     /// In the order of arrival.
     sources: Vec<Source>,
     /// Only where there is exactly one source.
-    ahead: Option<Ahead>,
+    ahead: Option<ReservedSlots>,
     branches: Vec<Branch>,
     /// The port whose cell was the last to get a slot.
     served: usize,
     efci_marked: u64,
     /// Of ERICA.
     measure: Option<Measure>,
-    followed: Option<Followed>,
+    followed: Option<MeasuredQueue>,
     deadline: Option<Instant>,
 }
 
@@ -189,7 +189,7 @@ impl Output {
         Self {
             config,
             measure,
-            followed: config.follow.then(Followed::default),
+            followed: config.follow.then(MeasuredQueue::default),
             line: Line::new(config.slots, port, config.max_run),
             sources: Vec::new(),
             ahead: None,
@@ -485,7 +485,7 @@ impl Output {
         else {
             return false;
         };
-        self.ahead = Some(Ahead {
+        self.ahead = Some(ReservedSlots {
             slot,
             from: source.next,
             count,

@@ -199,8 +199,8 @@ fn a_line_that_rests_counts_the_frames_it_passes_over() {
     assert_eq!(line.events, 1);
 }
 
-fn outage(from: Instant, until: Instant) -> Trouble {
-    Trouble { from, until, what: Troubled::NoSignal }
+fn outage(from: Instant, until: Instant) -> FaultInterval {
+    FaultInterval { from, until, what: LineFault::NoSignal }
 }
 
 #[test]
@@ -257,7 +257,7 @@ fn alarms_are_told_and_taken_back() {
         (Alarm::Unequipped, vec![Defect::Unequipped]),
     ] {
         let mut section = Section::new(SectionConfig::ppp(Level::Sts12c), DropTail::UNLIMITED);
-        let trouble = Trouble { from: ms(5), until: ms(10), what: Troubled::Alarm(alarm) };
+        let trouble = FaultInterval { from: ms(5), until: ms(10), what: LineFault::Alarm(alarm) };
         section.spoil(1, 0.0, &[trouble]);
         let mut line = Bench::new(section);
         line.run(ms(100), true);

@@ -2,7 +2,7 @@ use core::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use kumiki_graph::Rng;
-use kumiki_link::{Flow, FlowKeys, Piece};
+use kumiki_link::{Flow, FlowKeys, FragmentKeys};
 use kumiki_octets::Message;
 use kumiki_wire::inet::ipv4::protocol;
 
@@ -80,7 +80,7 @@ fn datagrams_are_for_the_socket_that_has_the_port_and_else_stay_or_are_the_gatew
 fn sight(identification: u32, port: Option<u16>) -> FlowKeys {
     let whole = port.map(|port| flow(protocol::TCP, at(2, port), at(1, 80)));
     let flow = flow(protocol::TCP, at(2, 0), at(1, 0));
-    FlowKeys { flow, fragment: Some(Piece { identification, whole }), about: None }
+    FlowKeys { flow, fragment: Some(FragmentKeys { identification, whole }), about: None }
 }
 
 /// What can go once this fragment has come: ports, and first octets.

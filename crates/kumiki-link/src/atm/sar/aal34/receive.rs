@@ -33,7 +33,7 @@ struct Reassembly {
 }
 
 /// A run of which not all cells have been taken.
-struct Coming {
+struct ArrivingRun {
     first: Instant,
     /// Without its payload.
     run: CellRun,
@@ -44,7 +44,7 @@ struct Coming {
     due: Instant,
 }
 
-impl Coming {
+impl ArrivingRun {
     fn cell(&self, k: u32) -> Option<&[u8; PAYLOAD_LEN]> {
         let (cells, _) = self.octets.as_chunks();
         cells.get(usize::try_from(k).ok()?)
@@ -88,7 +88,7 @@ struct Counters {
 pub(in crate::atm::sar) struct Receiver {
     config: SarConfig,
     aal34: Aal34,
-    coming: Vec<Coming>,
+    coming: Vec<ArrivingRun>,
     reassemblies: BTreeMap<Key, Reassembly>,
     count: Counters,
 }
@@ -105,7 +105,7 @@ impl Receiver {
             return;
         }
         let octets = core::mem::take(&mut run.payload).to_vec();
-        let mut coming = Coming { first: now, run, octets, next: 0, due: now };
+        let mut coming = ArrivingRun { first: now, run, octets, next: 0, due: now };
         coming.look_ahead(self.config.announce);
         self.coming.push(coming);
         self.poll(now, out);
