@@ -20,7 +20,7 @@ use kumiki_osi::acse::{self, Acse};
 use kumiki_osi::presentation::{self, Presentation};
 use kumiki_osi::session::{self, Session};
 use kumiki_osi::tp0::{self, Tp0};
-use kumiki_osi_service::ftam::Moment;
+use kumiki_osi_service::ftam::CalendarTime;
 use kumiki_osi_service::ftam::contents::ContentsType;
 
 /// Where the file goes. It is shared, because the client owns its sink.
@@ -45,7 +45,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let name = Name::parse(&"README".into())?;
     let mut store = Memory::new();
     let content = Message::from_octets(b"Layers that interlock.");
-    store.put(&name, ContentsType::binary(), content, Moment::from_unix_seconds(800_000_000).ok_or("a date")?);
+    store.put(&name, ContentsType::binary(), content, CalendarTime::from_unix_seconds(800_000_000).ok_or("a date")?);
     let server = FileServer::new(filestore::Config::default(), Guard::new(Box::new(store)));
 
     let received = Received::default();

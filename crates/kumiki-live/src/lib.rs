@@ -564,7 +564,7 @@ pub fn open_tun(name: &str, _: u16, _: Option<Network>, _: bool) -> Result<Box<d
 /// The time now, as a log has it.
 pub fn date() -> String {
     let seconds = i64::try_from(kumiki_io::clock::seconds_since_1970()).unwrap_or(i64::MAX);
-    let Some(it) = kumiki_osi_service::ftam::Moment::from_unix_seconds(seconds) else {
+    let Some(it) = kumiki_osi_service::ftam::CalendarTime::from_unix_seconds(seconds) else {
         return String::new();
     };
     format!("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", it.year, it.month, it.day, it.hour, it.minute, it.second)

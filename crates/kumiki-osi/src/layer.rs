@@ -219,7 +219,7 @@ pub trait Machine: Debug + Default + Send + Sized + 'static {
     /// A connection.
     type Connection: Debug + Send;
     /// What a user wants that waits to be called.
-    type Wants: Debug + Send;
+    type ListenTerms: Debug + Send;
     /// A column of the table.
     type State: Copy + PartialEq;
     /// A row of the table.
@@ -287,7 +287,7 @@ pub trait Machine: Debug + Default + Send + Sized + 'static {
 #[derive(Debug)]
 pub struct Layer<M: Machine> {
     pub(crate) config: M::Config,
-    pub(crate) entries: Entries<M::Connection, M::Wants>,
+    pub(crate) entries: Entries<M::Connection, M::ListenTerms>,
     pub(crate) counters: M::Counters,
     pub(crate) refusal: Option<Reason>,
     /// The machine's variables that are of no connection.

@@ -6,7 +6,7 @@ use kumiki_octets::Payload;
 use kumiki_octets::{Message, Page};
 use kumiki_osi_service::ftam::{GeneralizedTime, GraphicString};
 use kumiki_osi_service::mms::{
-    Blame, DirectoryEntry, ErrorClass, FileAttributes, FileDirectory, FileDirectoryResponse, FileName, FileOpen,
+    DirectoryEntry, ErrorClass, FaultyFile, FileAttributes, FileDirectory, FileDirectoryResponse, FileName, FileOpen,
     FileOpened, FileRead, FileRename, Identity, Initiate, ObtainFile, Pdu, Raw, Reject, RejectedPdu, Request, Response,
     Service, ServiceError, Services, Status, file_error,
 };
@@ -84,7 +84,7 @@ fn a_file_read_without_a_flag_has_more_behind_it() {
 #[test]
 fn the_file_to_blame_has_the_tag_of_its_service() {
     // Number 5, file error 8, and the destination: of obtainFile [0], of fileRename [9].
-    for (blame, tag) in [(Blame::ObtainFile(1), 0x80), (Blame::FileRename(1), 0x89)] {
+    for (blame, tag) in [(FaultyFile::ObtainFile(1), 0x80), (FaultyFile::FileRename(1), 0x89)] {
         let octets = [0xa2, 0x0f, 0x80, 1, 5, 0xa2, 0x0a, 0xa0, 3, 0x8b, 1, 8, 0xa3, 3, tag, 1, 1];
         let error = ServiceError { file: Some(blame), ..ServiceError::of_file(file_error::DUPLICATE_FILENAME) };
         let pdu = Pdu::Error { invoke: 5, error };
@@ -142,8 +142,8 @@ fn error() -> impl Strategy<Value = ServiceError> {
         proptest::option::of(any::<i64>()),
         proptest::option::of("[ -~]{1,20}"),
         proptest::option::of(prop_oneof![
-            (0..2_i64).prop_map(Blame::ObtainFile),
-            (0..2_i64).prop_map(Blame::FileRename),
+            (0..2_i64).prop_map(FaultyFile::ObtainFile),
+            (0..2_i64).prop_map(FaultyFile::FileRename),
         ]),
     )
         .prop_map(|(class, code, additional_code, additional_description, file)| ServiceError {

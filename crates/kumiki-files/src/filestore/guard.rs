@@ -13,7 +13,7 @@ use kumiki_osi_service::ftam::access::{AccessControlElement, AccessPasswords, Co
 use kumiki_osi_service::ftam::attributes::{Attribute, ReadAttributes};
 use kumiki_osi_service::ftam::file::{CreateRequest, Override};
 use kumiki_osi_service::ftam::{
-    AccessRequest, Diagnostic, GraphicString, LockKeys, Moment, Password, PermittedActions,
+    AccessRequest, CalendarTime, Diagnostic, GraphicString, LockKeys, Password, PermittedActions,
 };
 
 use super::{Filestore, Login, Name, NewFile, StoreError, User, informative};
@@ -95,7 +95,7 @@ impl core::fmt::Debug for Guard {
 }
 
 /// Who has a file emptied, what it is then, and when that was asked for.
-type Emptied = (User, NewFile, Moment);
+type Emptied = (User, NewFile, CalendarTime);
 
 /// A selection of this guard's.
 #[derive(Clone, Debug)]
@@ -339,7 +339,12 @@ impl Guard {
     ///
     /// # Errors
     /// 3005, 3006, 3023 and so on, and those of [`Guard::select`].
-    pub(crate) fn create(&mut self, user: &User, request: &CreateRequest, now: Moment) -> Result<Created, StoreError> {
+    pub(crate) fn create(
+        &mut self,
+        user: &User,
+        request: &CreateRequest,
+        now: CalendarTime,
+    ) -> Result<Created, StoreError> {
         let initial = &request.initial_attributes;
         let name = Name::parse(&initial.pathname)?;
         let given = request.create_password.as_ref().map(Password::octets);
@@ -425,7 +430,7 @@ impl Guard {
         name: &Name,
         (old, new): (&ReadAttributes, NewFile),
         request: &CreateRequest,
-        now: Moment,
+        now: CalendarTime,
     ) -> Result<(bool, Option<Emptied>), StoreError> {
         let (access, passwords) = (request.requested_access, request.access_passwords.as_deref());
         if is_directory(old) {
@@ -539,7 +544,7 @@ impl Guard {
     ///
     /// # Errors
     /// 1017, 3012, 4005.
-    pub fn rename(&mut self, user: &User, selection: Selection, to: Name, now: Moment) -> Result<(), StoreError> {
+    pub fn rename(&mut self, user: &User, selection: Selection, to: Name, now: CalendarTime) -> Result<(), StoreError> {
         let name = self.may(selection, AccessRequest::CHANGE_ATTRIBUTE)?.clone();
         if name == to {
             return Ok(());

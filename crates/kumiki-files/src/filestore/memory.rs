@@ -12,7 +12,7 @@ use kumiki_osi_service::ftam::access::AccessControlElement;
 use kumiki_osi_service::ftam::attributes::{Attribute, Availability, ObjectType, Pathname, ReadAttributes};
 use kumiki_osi_service::ftam::contents::ContentsType;
 use kumiki_osi_service::ftam::{
-    AttributeNames, GeneralizedTime, GraphicString, Moment, Password, PermittedActions, oids,
+    AttributeNames, CalendarTime, GeneralizedTime, GraphicString, Password, PermittedActions, oids,
 };
 
 use super::{Detached, FileId, Filestore, Login, Name, NewFile, Start, StoreError, User};
@@ -30,11 +30,11 @@ const ENTRIES: AttributeNames = AttributeNames::PATHNAME
 struct Entry {
     file: NewFile,
     contents: Arc<Contents>,
-    created: Moment,
+    created: CalendarTime,
     creator: GraphicString,
-    modified: Option<(Moment, GraphicString)>,
-    read: Option<(Moment, GraphicString)>,
-    attributes_modified: Option<(Moment, GraphicString)>,
+    modified: Option<(CalendarTime, GraphicString)>,
+    read: Option<(CalendarTime, GraphicString)>,
+    attributes_modified: Option<(CalendarTime, GraphicString)>,
 }
 
 /// What is written is put to the last piece while that has no more slices than this: who reads then looks through few of them, and there are few
@@ -169,7 +169,7 @@ impl Memory {
     }
 
     /// Puts a file there, as whoever has the store; its directories are to be there. What was there of this name goes.
-    pub fn put(&mut self, name: &Name, contents_type: ContentsType, data: Message, now: Moment) {
+    pub fn put(&mut self, name: &Name, contents_type: ContentsType, data: Message, now: CalendarTime) {
         let file = NewFile { contents_type, permitted_actions: FILE_ACTIONS, ..NewFile::default() };
         let mut entry = Entry::new(file, now, GraphicString::default());
         Arc::make_mut(&mut entry.contents).append(data);
@@ -210,7 +210,7 @@ const FILE_ACTIONS: PermittedActions = PermittedActions::READ
     .with(PermittedActions::DELETE);
 
 impl Entry {
-    fn new(file: NewFile, now: Moment, creator: GraphicString) -> Self {
+    fn new(file: NewFile, now: CalendarTime, creator: GraphicString) -> Self {
         Self {
             file,
             contents: Arc::default(),
@@ -228,14 +228,14 @@ impl Entry {
     }
 
     fn attributes(&self, name: &Name) -> ReadAttributes {
-        let when = |event: &Option<(Moment, GraphicString)>| {
+        let when = |event: &Option<(CalendarTime, GraphicString)>| {
             Some(
                 event
                     .as_ref()
                     .map_or(Attribute::NoValueAvailable, |(at, _)| Attribute::Actual(GeneralizedTime::from(*at))),
             )
         };
-        let who = |event: &Option<(Moment, GraphicString)>| {
+        let who = |event: &Option<(CalendarTime, GraphicString)>| {
             Some(event.as_ref().map_or(Attribute::NoValueAvailable, |(_, who)| Attribute::Actual(who.clone())))
         };
         let last = name.components().last().cloned().unwrap_or_default();
@@ -311,7 +311,7 @@ impl Filestore for Memory {
         Ok(names)
     }
 
-    fn create(&mut self, user: &User, name: &Name, file: &NewFile, now: Moment) -> Result<(), StoreError> {
+    fn create(&mut self, user: &User, name: &Name, file: &NewFile, now: CalendarTime) -> Result<(), StoreError> {
         let Some((directory, _)) = name.split() else {
             return Err(StoreError::exists(name));
         };
@@ -338,7 +338,7 @@ impl Filestore for Memory {
         Ok(())
     }
 
-    fn rename(&mut self, user: &User, from: &Name, to: &Name, now: Moment) -> Result<(), StoreError> {
+    fn rename(&mut self, user: &User, from: &Name, to: &Name, now: CalendarTime) -> Result<(), StoreError> {
         self.entry(from)?;
         let bad = |why: &str| StoreError::permanent(4005, why);
         let Some((directory, _)) = to.split() else {
@@ -376,7 +376,7 @@ impl Filestore for Memory {
         user: &User,
         name: &Name,
         elements: Vec<AccessControlElement>,
-        now: Moment,
+        now: CalendarTime,
     ) -> Result<(), StoreError> {
         let entry = self.entry(name)?;
         entry.file.access_control = elements;
@@ -384,7 +384,7 @@ impl Filestore for Memory {
         Ok(())
     }
 
-    fn read_from(&mut self, user: &User, name: &Name, now: Moment) -> Result<(FileId, u64), StoreError> {
+    fn read_from(&mut self, user: &User, name: &Name, now: CalendarTime) -> Result<(FileId, u64), StoreError> {
         let entry = self.entry(name)?;
         entry.read = Some((now, user.name.clone()));
         let contents = Arc::clone(&entry.contents);
@@ -433,7 +433,7 @@ impl Filestore for Memory {
         Ok(())
     }
 
-    fn commit(&mut self, user: &User, file: FileId, now: Moment) -> Result<(), StoreError> {
+    fn commit(&mut self, user: &User, file: FileId, now: CalendarTime) -> Result<(), StoreError> {
         match self.opened.remove(&file.0) {
             Some(Opened::Writing { name, contents }) => {
                 let entry = self.entry(&name)?;

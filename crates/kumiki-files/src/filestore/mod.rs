@@ -36,7 +36,7 @@ use kumiki_osi_service::ftam::access::AccessControlElement;
 use kumiki_osi_service::ftam::attributes::ReadAttributes;
 use kumiki_osi_service::ftam::contents::ContentsType;
 use kumiki_osi_service::ftam::{
-    ActionResult, Diagnostic, DiagnosticType, Entity, GraphicString, Moment, Password, PermittedActions,
+    ActionResult, CalendarTime, Diagnostic, DiagnosticType, Entity, GraphicString, Password, PermittedActions,
 };
 use thiserror::Error;
 
@@ -265,7 +265,7 @@ pub trait Filestore: Send {
     ///
     /// # Errors
     /// 3005 where there is one, 3006 where the directory is missing.
-    fn create(&mut self, user: &User, name: &Name, file: &NewFile, now: Moment) -> Result<(), StoreError>;
+    fn create(&mut self, user: &User, name: &Name, file: &NewFile, now: CalendarTime) -> Result<(), StoreError>;
 
     /// Something that was asked for was not done, by this store or before it was asked: what (`delete`), of what name as it was written, and why. For stores that
     /// keep a journal.
@@ -288,7 +288,7 @@ pub trait Filestore: Send {
     ///
     /// # Errors
     /// 3004; 4005 where there is one of the new name, or no such directory.
-    fn rename(&mut self, user: &User, from: &Name, to: &Name, now: Moment) -> Result<(), StoreError>;
+    fn rename(&mut self, user: &User, from: &Name, to: &Name, now: CalendarTime) -> Result<(), StoreError>;
 
     /// Sets the access control of a file.
     ///
@@ -299,14 +299,14 @@ pub trait Filestore: Send {
         user: &User,
         name: &Name,
         elements: Vec<AccessControlElement>,
-        now: Moment,
+        now: CalendarTime,
     ) -> Result<(), StoreError>;
 
     /// Opens a file for reading, and says how many octets it has.
     ///
     /// # Errors
     /// 3004, 5027.
-    fn read_from(&mut self, user: &User, name: &Name, now: Moment) -> Result<(FileId, u64), StoreError>;
+    fn read_from(&mut self, user: &User, name: &Name, now: CalendarTime) -> Result<(FileId, u64), StoreError>;
 
     /// Opens a file for writing, and says at which octet that begins. Others see the file as it was until [`Filestore::commit`].
     ///
@@ -330,7 +330,7 @@ pub trait Filestore: Send {
     ///
     /// # Errors
     /// 5026, 5029: the file is as it was.
-    fn commit(&mut self, user: &User, file: FileId, now: Moment) -> Result<(), StoreError>;
+    fn commit(&mut self, user: &User, file: FileId, now: CalendarTime) -> Result<(), StoreError>;
 
     /// What whoever runs the store is to know of what was committed last, if anything; it is told once.
     fn remark(&mut self) -> Option<String> {

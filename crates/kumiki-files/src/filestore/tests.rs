@@ -20,16 +20,16 @@ use kumiki_osi_service::ftam::file::{
 };
 use kumiki_osi_service::ftam::regime::InitializeRequest;
 use kumiki_osi_service::ftam::{
-    AccessRequest, AttributeGroups, AttributeNames, Fpdu, FunctionalUnits, Kind, Moment, PermittedActions, Primitive,
-    ProcessingMode, ServiceClasses, StateResult, oids,
+    AccessRequest, AttributeGroups, AttributeNames, CalendarTime, Fpdu, FunctionalUnits, Kind, PermittedActions,
+    Primitive, ProcessingMode, ServiceClasses, StateResult, oids,
 };
 
 use super::*;
 use crate::node::RespondingUser as _;
 
 /// A date of the tests.
-pub(crate) fn today() -> Moment {
-    Moment::from_unix_seconds(800_000_000).unwrap()
+pub(crate) fn today() -> CalendarTime {
+    CalendarTime::from_unix_seconds(800_000_000).unwrap()
 }
 
 pub(crate) fn name(text: &str) -> Name {

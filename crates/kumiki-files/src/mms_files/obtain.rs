@@ -6,9 +6,9 @@
 use kumiki_osi_service::ftam::attributes::CreateAttributes;
 use kumiki_osi_service::ftam::contents::ContentsType;
 use kumiki_osi_service::ftam::file::{CreateRequest, Override};
-use kumiki_osi_service::ftam::{AccessRequest, Moment, PermittedActions};
+use kumiki_osi_service::ftam::{AccessRequest, CalendarTime, PermittedActions};
 use kumiki_osi_service::mms::{
-    Blame, ErrorClass, FileOpen, FileOpened, FileRead, ObtainFile, Pdu, Request, Response, Service, ServiceError,
+    ErrorClass, FaultyFile, FileOpen, FileOpened, FileRead, ObtainFile, Pdu, Request, Response, Service, ServiceError,
     file_error,
 };
 
@@ -95,12 +95,12 @@ impl Obtain {
 
 /// The destination is to blame.
 fn here(error: ServiceError) -> ServiceError {
-    ServiceError { file: Some(Blame::ObtainFile(1)), ..error }
+    ServiceError { file: Some(FaultyFile::ObtainFile(1)), ..error }
 }
 
 /// The file at the client is to blame.
 fn blamed(error: ServiceError) -> ServiceError {
-    ServiceError { file: Some(Blame::ObtainFile(0)), ..error }
+    ServiceError { file: Some(FaultyFile::ObtainFile(0)), ..error }
 }
 
 impl Responder {
@@ -161,7 +161,7 @@ impl Responder {
         &mut self,
         invoke: u32,
         said: Result<Response, ServiceError>,
-        now: Moment,
+        now: CalendarTime,
         guard: &mut Guard,
         out: &mut Vec<Action>,
     ) {
@@ -194,7 +194,7 @@ impl Responder {
     }
 
     /// The file at the client is open: now it is worth making one here.
-    fn opened(&mut self, opened: &FileOpened, now: Moment, guard: &mut Guard) -> Result<(), ServiceError> {
+    fn opened(&mut self, opened: &FileOpened, now: CalendarTime, guard: &mut Guard) -> Result<(), ServiceError> {
         let too_long = self.too_long(u64::from(opened.attributes.size_of_file));
         let user = self.user.clone();
         let Some(obtain) = &mut self.obtaining else {
@@ -243,7 +243,7 @@ impl Responder {
     }
 
     /// A piece of the file.
-    fn took(&mut self, read: FileRead, now: Moment, guard: &mut Guard) -> Result<(), ServiceError> {
+    fn took(&mut self, read: FileRead, now: CalendarTime, guard: &mut Guard) -> Result<(), ServiceError> {
         let len = read.file_data.len() as u64;
         let at = self.obtaining.as_ref().and_then(|it| it.written.as_ref());
         let end = at.map_or(0, |it| it.at).saturating_add(len);

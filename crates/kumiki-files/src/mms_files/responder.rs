@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, VecDeque};
 use kumiki_graph::Reason;
 use kumiki_osi_service::acse::{Credential, Diagnostic as AssociationDiagnostic};
 use kumiki_osi_service::ftam::attributes::{Attribute, Pathname, ReadAttributes};
-use kumiki_osi_service::ftam::{AccessRequest, Diagnostic, GraphicString, Moment, Password};
+use kumiki_osi_service::ftam::{AccessRequest, CalendarTime, Diagnostic, GraphicString, Password};
 use kumiki_osi_service::mms::{
-    ABSTRACT_SYNTAX, Blame, DirectoryEntry, ErrorClass, FileAttributes, FileDirectory, FileDirectoryResponse, FileName,
-    FileOpen, FileOpened, FileRead, FileRename, Identity, Initiate, PASSWORD_MECHANISM, Pdu, RejectedPdu, Request,
-    Response, ServiceError, Services, Status, file_error,
+    ABSTRACT_SYNTAX, DirectoryEntry, ErrorClass, FaultyFile, FileAttributes, FileDirectory, FileDirectoryResponse,
+    FileName, FileOpen, FileOpened, FileRead, FileRename, Identity, Initiate, PASSWORD_MECHANISM, Pdu, RejectedPdu,
+    Request, Response, ServiceError, Services, Status, file_error,
 };
 
 use kumiki_osi_service::{Association, OsiCause};
@@ -170,7 +170,7 @@ impl RespondingUser for Responder {
         }
     }
 
-    fn on(&mut self, pdu: Pdu, now: Moment, guard: &mut Guard, out: &mut Vec<Action>) {
+    fn on(&mut self, pdu: Pdu, now: CalendarTime, guard: &mut Guard, out: &mut Vec<Action>) {
         match pdu {
             Pdu::Request { invoke, service, .. } => self.on_request(invoke, service, now, guard, out),
             Pdu::Response { invoke, service } => {
@@ -297,7 +297,14 @@ impl Responder {
         self.waiting.clear();
     }
 
-    fn on_request(&mut self, invoke: u32, request: Request, now: Moment, guard: &mut Guard, out: &mut Vec<Action>) {
+    fn on_request(
+        &mut self,
+        invoke: u32,
+        request: Request,
+        now: CalendarTime,
+        guard: &mut Guard,
+        out: &mut Vec<Action>,
+    ) {
         let asked = asked(&request);
         let done = match request {
             Request::Status(_) => Ok(Response::Status(Status::default())),
@@ -335,7 +342,7 @@ impl Responder {
         }
     }
 
-    fn open(&mut self, open: &FileOpen, now: Moment, guard: &mut Guard) -> Result<FileOpened, ServiceError> {
+    fn open(&mut self, open: &FileOpen, now: CalendarTime, guard: &mut Guard) -> Result<FileOpened, ServiceError> {
         if self.frsms.len() >= self.config.files {
             let most = self.config.files;
             return Err(ServiceError::new(ErrorClass::RESOURCE, 0).saying(format!("{most} files are open already")));
@@ -383,8 +390,9 @@ impl Responder {
         Ok(FileRead { file_data, more_follows })
     }
 
-    fn rename(&self, rename: &FileRename, now: Moment, guard: &mut Guard) -> Result<(), ServiceError> {
-        let blame = |which| move |error: ServiceError| ServiceError { file: Some(Blame::FileRename(which)), ..error };
+    fn rename(&self, rename: &FileRename, now: CalendarTime, guard: &mut Guard) -> Result<(), ServiceError> {
+        let blame =
+            |which| move |error: ServiceError| ServiceError { file: Some(FaultyFile::FileRename(which)), ..error };
         let from = name_of(&rename.current).map_err(blame(0))?;
         let to = name_of(&rename.new).map_err(blame(1))?;
         let access = AccessRequest::CHANGE_ATTRIBUTE;

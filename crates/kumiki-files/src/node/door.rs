@@ -5,7 +5,7 @@ use kumiki_graph::Parameters;
 use kumiki_graph::{Accept, Context, Duration, Handle, Instant, Mode, Open, Reason, Request, TimerSlot, Token};
 use kumiki_osi_service::acse::Names;
 use kumiki_osi_service::ftam::time::Zone;
-use kumiki_osi_service::ftam::{Diagnostic, Moment};
+use kumiki_osi_service::ftam::{CalendarTime, Diagnostic};
 use kumiki_osi_service::{Association, OsiCause};
 
 use super::{FILES, LISTENER};
@@ -15,8 +15,8 @@ use crate::filestore::StoreError;
 const IDLE: u32 = 0;
 
 /// 1970-01-01, where a clock says nothing that a date can be made of.
-const EPOCH: Moment =
-    Moment { year: 1970, month: 1, day: 1, hour: 0, minute: 0, second: 0, nanosecond: 0, zone: Zone::Offset(0) };
+const EPOCH: CalendarTime =
+    CalendarTime { year: 1970, month: 1, day: 1, hour: 0, minute: 0, second: 0, nanosecond: 0, zone: Zone::Offset(0) };
 
 /// How an association ended, or why there was none.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -115,11 +115,11 @@ impl Door {
     }
 
     /// The date, by the graph's clock.
-    pub(super) fn date(&self, now: Instant) -> Moment {
+    pub(super) fn date(&self, now: Instant) -> CalendarTime {
         let since = now.saturating_since(Instant::default()).as_nanos() / 1_000_000_000;
         let since = i64::try_from(since).unwrap_or(i64::MAX);
         let seconds = self.began.saturating_add(since);
-        Moment::from_unix_seconds(seconds).unwrap_or(EPOCH)
+        CalendarTime::from_unix_seconds(seconds).unwrap_or(EPOCH)
     }
 
     /// Begins to wait again for a word on an association: not longer than `most`, where that is given.

@@ -10,7 +10,7 @@ use kumiki_graph::{
 use kumiki_octets::Message;
 use kumiki_osi::entries::abort_below;
 use kumiki_osi_service::Association;
-use kumiki_osi_service::ftam::{Diagnostic, Moment};
+use kumiki_osi_service::ftam::{CalendarTime, Diagnostic};
 
 use super::door::{Door, End, accept, silence};
 use super::{FILES, FileProtocol, LISTENER, WAKE};
@@ -76,7 +76,7 @@ pub trait RespondingUser: Debug + Send + Sized + 'static {
     ) -> Called<Self>;
 
     /// What the provider says.
-    fn on(&mut self, said: Said<Self>, now: Moment, guard: &mut Guard, out: &mut Wishes<Self>);
+    fn on(&mut self, said: Said<Self>, now: CalendarTime, guard: &mut Guard, out: &mut Wishes<Self>);
 
     /// A data element, of a protocol that has them.
     fn on_data(&mut self, data: Message, guard: &mut Guard, out: &mut Wishes<Self>) {

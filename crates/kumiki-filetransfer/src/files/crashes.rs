@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use kumiki_files::filestore::{FileId, Filestore as _, Name, NewFile, Start, StoreError, User};
 use kumiki_octets::Message;
-use kumiki_osi_service::ftam::Moment;
+use kumiki_osi_service::ftam::CalendarTime;
 use kumiki_osi_service::ftam::contents::ContentsType;
 
 use super::disk::{Disk as _, Simulated, every_end};
@@ -26,8 +26,8 @@ struct Work {
     steps: fn(&mut Store, &mut usize) -> Result<(), StoreError>,
 }
 
-fn now() -> Moment {
-    Moment::from_unix_seconds(800_000_000).unwrap()
+fn now() -> CalendarTime {
+    CalendarTime::from_unix_seconds(800_000_000).unwrap()
 }
 
 fn name(text: &str) -> Name {

@@ -13,7 +13,7 @@ use kumiki_octets::{Account, Claim, Message, Page};
 use kumiki_osi_service::ftam::access::AccessControlElement;
 use kumiki_osi_service::ftam::attributes::{Attribute, Availability, ObjectType, ReadAttributes};
 use kumiki_osi_service::ftam::contents::ContentsType;
-use kumiki_osi_service::ftam::{AttributeNames, GeneralizedTime, GraphicString, Moment, PermittedActions};
+use kumiki_osi_service::ftam::{AttributeNames, CalendarTime, GeneralizedTime, GraphicString, PermittedActions};
 
 use super::disk::{Disk, Errno, Kind, Meta, OFlags, Synced, System};
 use super::quota::NoEntry;
@@ -316,7 +316,7 @@ impl<D: Disk> Directory<D> {
     fn describe(&self, last: &OsStr, meta: &Meta) -> ReadAttributes {
         let is_directory = meta.kind == Kind::Directory;
         let date = |seconds: i64| {
-            Moment::from_unix_seconds(seconds)
+            CalendarTime::from_unix_seconds(seconds)
                 .map_or(Attribute::NoValueAvailable, |it| GeneralizedTime::from(it).into())
         };
         let (kind, actions, contents) = if is_directory {
@@ -488,7 +488,7 @@ impl<D: Disk> Filestore for Directory<D> {
         Ok(names)
     }
 
-    fn create(&mut self, _: &User, name: &Name, file: &NewFile, _: Moment) -> Result<(), StoreError> {
+    fn create(&mut self, _: &User, name: &Name, file: &NewFile, _: CalendarTime) -> Result<(), StoreError> {
         self.may_write()?;
         let (directory, last) = self.place(name).map_err(|fault| match fault.identifier {
             3004 => StoreError::permanent(3006, "no such directory"),
@@ -541,7 +541,7 @@ impl<D: Disk> Filestore for Directory<D> {
         done.map_err(|why| fault(why, 3007, name))
     }
 
-    fn rename(&mut self, user: &User, from: &Name, to: &Name, _: Moment) -> Result<(), StoreError> {
+    fn rename(&mut self, user: &User, from: &Name, to: &Name, _: CalendarTime) -> Result<(), StoreError> {
         self.may_write()?;
         self.attributes(user, from)?;
         let (old, old_last) = self.place(from)?;
@@ -570,12 +570,12 @@ impl<D: Disk> Filestore for Directory<D> {
         _: &User,
         _: &Name,
         _: Vec<AccessControlElement>,
-        _: Moment,
+        _: CalendarTime,
     ) -> Result<(), StoreError> {
         Err(StoreError::permanent(4002, "this store keeps no access control"))
     }
 
-    fn read_from(&mut self, _: &User, name: &Name, _: Moment) -> Result<(FileId, u64), StoreError> {
+    fn read_from(&mut self, _: &User, name: &Name, _: CalendarTime) -> Result<(FileId, u64), StoreError> {
         let (directory, last) = self.place(name)?;
         let opened = self.regular(&directory, &last);
         let (file, meta) = opened.map_err(|why| fault(why, 5027, name))?;
@@ -682,7 +682,7 @@ impl<D: Disk> Filestore for Directory<D> {
         done.map_err(bad)
     }
 
-    fn commit(&mut self, _: &User, file: FileId, _: Moment) -> Result<(), StoreError> {
+    fn commit(&mut self, _: &User, file: FileId, _: CalendarTime) -> Result<(), StoreError> {
         let Some(Opened::Writing(mut it)) = self.opened.remove(&file.0) else {
             return Err(StoreError::permanent(5026, "the file is not open for writing"));
         };

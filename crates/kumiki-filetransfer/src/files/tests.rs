@@ -9,13 +9,13 @@ use kumiki_files::filestore::{Filestore as _, Login, Name, NewFile, Start, Store
 use kumiki_octets::Message;
 use kumiki_osi_service::ftam::attributes::Pathname;
 use kumiki_osi_service::ftam::contents::ContentsType;
-use kumiki_osi_service::ftam::{Moment, Password, PermittedActions};
+use kumiki_osi_service::ftam::{CalendarTime, Password, PermittedActions};
 use tempfile::TempDir;
 
 use super::*;
 
-fn now() -> Moment {
-    Moment::from_unix_seconds(800_000_000).unwrap()
+fn now() -> CalendarTime {
+    CalendarTime::from_unix_seconds(800_000_000).unwrap()
 }
 
 fn name(text: &str) -> Name {

@@ -14,7 +14,7 @@ use kumiki_octets::text::counted;
 use kumiki_octets::text::{named, quoted, short};
 use kumiki_osi_service::ftam::access::AccessControlElement;
 use kumiki_osi_service::ftam::attributes::ReadAttributes;
-use kumiki_osi_service::ftam::{GraphicString, Moment};
+use kumiki_osi_service::ftam::{CalendarTime, GraphicString};
 
 use kumiki_live::allowance::Allowances;
 use kumiki_live::gate::Turnstile;
@@ -231,7 +231,7 @@ impl<S: Filestore> Filestore for Journaled<S> {
         Ok(done)
     }
 
-    fn create(&mut self, user: &User, name: &Name, file: &NewFile, now: Moment) -> Result<(), StoreError> {
+    fn create(&mut self, user: &User, name: &Name, file: &NewFile, now: CalendarTime) -> Result<(), StoreError> {
         let done = self.store.create(user, name, file, now);
         if done.is_ok() {
             self.book.changed(format!("created {}", shown(name)));
@@ -261,7 +261,7 @@ impl<S: Filestore> Filestore for Journaled<S> {
         done
     }
 
-    fn rename(&mut self, user: &User, from: &Name, to: &Name, now: Moment) -> Result<(), StoreError> {
+    fn rename(&mut self, user: &User, from: &Name, to: &Name, now: CalendarTime) -> Result<(), StoreError> {
         let done = self.store.rename(user, from, to, now);
         if done.is_ok() {
             self.book.changed(format!("renamed {} to {}", shown(from), shown(to)));
@@ -274,12 +274,12 @@ impl<S: Filestore> Filestore for Journaled<S> {
         user: &User,
         name: &Name,
         elements: Vec<AccessControlElement>,
-        now: Moment,
+        now: CalendarTime,
     ) -> Result<(), StoreError> {
         self.store.set_access_control(user, name, elements, now)
     }
 
-    fn read_from(&mut self, user: &User, name: &Name, now: Moment) -> Result<(FileId, u64), StoreError> {
+    fn read_from(&mut self, user: &User, name: &Name, now: CalendarTime) -> Result<(FileId, u64), StoreError> {
         let (file, size) = self.store.read_from(user, name, now)?;
         self.keep(file, name, false, size);
         Ok((file, size))
@@ -310,7 +310,7 @@ impl<S: Filestore> Filestore for Journaled<S> {
         Ok(())
     }
 
-    fn commit(&mut self, user: &User, file: FileId, now: Moment) -> Result<(), StoreError> {
+    fn commit(&mut self, user: &User, file: FileId, now: CalendarTime) -> Result<(), StoreError> {
         let opened = self.opened.remove(&file);
         let done = self.store.commit(user, file, now);
         if let Some(Opened { name, octets, size: begin, .. }) = opened {
@@ -384,8 +384,8 @@ mod tests {
 
     use super::*;
 
-    fn now() -> Moment {
-        Moment::parse("20260101000000Z").unwrap()
+    fn now() -> CalendarTime {
+        CalendarTime::parse("20260101000000Z").unwrap()
     }
 
     fn name(text: &str) -> Name {

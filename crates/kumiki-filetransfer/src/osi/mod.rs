@@ -58,7 +58,7 @@ pub use kumiki_osi_service::acse::{Names, Title};
 pub use kumiki_osi_service::ftam::attributes::{Attribute, Pathname, ReadAttributes};
 pub use kumiki_osi_service::ftam::contents::{ContentsType, StringClass};
 pub use kumiki_osi_service::ftam::{
-    FunctionalUnits, GeneralizedTime, GraphicString, Moment, Password, PermittedActions,
+    CalendarTime, FunctionalUnits, GeneralizedTime, GraphicString, Password, PermittedActions,
 };
 pub use kumiki_osi_service::mms::Initiate;
 pub use kumiki_osi_service::x25::{Charging, Facilities, Facility, Nui, Number as X121};

@@ -16,7 +16,7 @@ use kumiki_graph::{
     Above, Address, Below, Context, Indication, Instant, Protocol, Reason, Request, Shape, TimerSlot, Token, Work,
 };
 use kumiki_octets::{Message, Pattern};
-use kumiki_osi_service::ftam::Moment;
+use kumiki_osi_service::ftam::CalendarTime;
 use kumiki_osi_service::ftam::attributes::Pathname;
 use kumiki_osi_service::ftam::contents::ContentsType;
 use kumiki_osi_service::ftam::time::Zone;
@@ -28,8 +28,8 @@ use super::{Bell, Happened, Opening, Transfer};
 const NAME: &str = "FILE";
 
 /// When what is got was made: any date, the same in each run.
-const CREATED: Moment =
-    Moment { year: 1995, month: 1, day: 1, hour: 0, minute: 0, second: 0, nanosecond: 0, zone: Zone::Offset(0) };
+const CREATED: CalendarTime =
+    CalendarTime { year: 1995, month: 1, day: 1, hour: 0, minute: 0, second: 0, nanosecond: 0, zone: Zone::Offset(0) };
 
 /// The timer that begins; those of the client are its own.
 const BEGIN: Token = Token { session: kumiki_graph::Handle { index: u32::MAX, generation: u32::MAX }, kind: u32::MAX };

@@ -47,4 +47,4 @@ pub use diagnostic::{ActionResult, Diagnostic, DiagnosticType, Entity, StateResu
 pub use fpdu::{Fpdu, FpduResult, Kind, Raw};
 pub use primitive::Primitive;
 pub use text::{Any, External, ExternalEncoding, GraphicString, Password};
-pub use time::{GeneralizedTime, Moment};
+pub use time::{CalendarTime, GeneralizedTime};

@@ -36,14 +36,14 @@ impl GeneralizedTime {
     ///
     /// # Errors
     /// [`BadTime`] where it is no generalized time, or no day of the calendar.
-    pub fn moment(&self) -> Result<Moment, BadTime> {
-        Moment::parse(&self.0)
+    pub fn moment(&self) -> Result<CalendarTime, BadTime> {
+        CalendarTime::parse(&self.0)
     }
 }
 
-impl From<Moment> for GeneralizedTime {
-    fn from(moment: Moment) -> Self {
-        let Moment { year, month, day, hour, minute, second, nanosecond, zone } = moment;
+impl From<CalendarTime> for GeneralizedTime {
+    fn from(moment: CalendarTime) -> Self {
+        let CalendarTime { year, month, day, hour, minute, second, nanosecond, zone } = moment;
         let mut text = format!("{year:04}{month:02}{day:02}{hour:02}{minute:02}{second:02}");
         if nanosecond > 0 {
             let digits = format!("{nanosecond:09}");
@@ -63,7 +63,7 @@ impl From<Moment> for GeneralizedTime {
     }
 }
 
-/// As [`Moment`] shows it, or as it is where it cannot be understood.
+/// As [`CalendarTime`] shows it, or as it is where it cannot be understood.
 impl fmt::Display for GeneralizedTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.moment() {
@@ -84,7 +84,7 @@ pub enum Zone {
 
 /// A date and time, understood.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Moment {
+pub struct CalendarTime {
     /// Year, 0 to 9999.
     pub year: u16,
     /// Month, 1 to 12.
@@ -114,7 +114,7 @@ pub enum BadTime {
     Calendar,
 }
 
-impl Moment {
+impl CalendarTime {
     /// Reads `YYYYMMDDHH[MM[SS]]`, a fraction of the last of these behind `.` or `,`, and `Z`, `+HH[MM]`, `-HH[MM]` or nothing.
     ///
     /// # Errors
@@ -288,7 +288,7 @@ fn pairs<const N: usize>(text: &str) -> Result<[u8; N], BadTime> {
 }
 
 /// As ISO 8601 has it: `2026-12-15T20:15:23Z`.
-impl fmt::Display for Moment {
+impl fmt::Display for CalendarTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { year, month, day, hour, minute, second, nanosecond, zone } = self;
         write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}")?;
@@ -337,7 +337,7 @@ mod tests {
     #[test]
     fn what_is_no_date_is_kept_as_it_is() {
         for text in ["", "yesterday", "20260230000000Z", "2026", "20260101000000+9"] {
-            assert!(Moment::parse(text).is_err(), "{text}");
+            assert!(CalendarTime::parse(text).is_err(), "{text}");
             assert_eq!(read(text), format!("\"{text}\""));
         }
     }
@@ -352,21 +352,21 @@ mod tests {
             ("20261215201523+0100", 1_797_362_123),
             ("19000301000000Z", -2_203_891_200),
         ] {
-            assert_eq!(Moment::parse(text).unwrap().unix_seconds(), seconds, "{text}");
+            assert_eq!(CalendarTime::parse(text).unwrap().unix_seconds(), seconds, "{text}");
         }
     }
 
     proptest! {
         #[test]
         fn seconds_and_moments_say_the_same(seconds in -62_135_596_800_i64 + 31_536_000_000..253_402_300_800) {
-            let moment = Moment::from_unix_seconds(seconds).unwrap();
+            let moment = CalendarTime::from_unix_seconds(seconds).unwrap();
             prop_assert_eq!(moment.unix_seconds(), seconds);
             prop_assert_eq!(GeneralizedTime::from(moment).moment(), Ok(moment));
         }
 
         #[test]
         fn any_text_is_read_or_refused(text in "[0-9]{8,14}[.,]?[0-9]{0,30}[Z+-]?[0-9]{0,4}|.*") {
-            if let Ok(moment) = Moment::parse(&text) {
+            if let Ok(moment) = CalendarTime::parse(&text) {
                 prop_assert_eq!(GeneralizedTime::from(moment).moment(), Ok(moment));
             }
         }

@@ -162,7 +162,7 @@ pub mod file_error {
 
 /// Which file of a service with two is to blame: 0 the source (of fileRename the current name), 1 the destination (the new name).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Blame {
+pub enum FaultyFile {
     /// Of obtainFile.
     ObtainFile(i64),
     /// Of fileRename.
@@ -181,7 +181,7 @@ pub struct ServiceError {
     /// Something to read.
     pub additional_description: Option<String>,
     /// Of obtainFile and fileRename: which file is to blame. What other services say more is not looked at.
-    pub file: Option<Blame>,
+    pub file: Option<FaultyFile>,
 }
 
 impl ServiceError {
@@ -211,11 +211,11 @@ impl fmt::Display for ServiceError {
         let meaning = self.class.meaning(self.code);
         write!(f, "{} error {}, {meaning}", self.class.name(), self.code)?;
         match self.file {
-            Some(Blame::ObtainFile(0) | Blame::FileRename(0)) => f.write_str(", of the source")?,
-            Some(Blame::ObtainFile(1) | Blame::FileRename(1)) => {
+            Some(FaultyFile::ObtainFile(0) | FaultyFile::FileRename(0)) => f.write_str(", of the source")?,
+            Some(FaultyFile::ObtainFile(1) | FaultyFile::FileRename(1)) => {
                 f.write_str(", of the destination")?;
             }
-            Some(Blame::ObtainFile(_) | Blame::FileRename(_)) | None => {}
+            Some(FaultyFile::ObtainFile(_) | FaultyFile::FileRename(_)) | None => {}
         }
         if let Some(code) = self.additional_code {
             write!(f, ", code {code}")?;

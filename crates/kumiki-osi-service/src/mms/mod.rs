@@ -20,7 +20,7 @@ mod initiate;
 mod pdu;
 mod service;
 
-pub use error::{Blame, ErrorClass, Reject, RejectedPdu, ServiceError, file_error};
+pub use error::{ErrorClass, FaultyFile, Reject, RejectedPdu, ServiceError, file_error};
 pub use initiate::{Initiate, Services, parameters};
 pub use pdu::{
     DirectoryEntry, FileAttributes, FileDirectory, FileDirectoryResponse, FileName, FileOpen, FileOpened, FileRead,

@@ -130,7 +130,7 @@ impl Machine for Acpm {
     type Counters = Counters;
     type Connection = Connection;
     /// The abstract syntax that its user names first.
-    type Wants = Option<Oid>;
+    type ListenTerms = Option<Oid>;
     type State = State;
     type Event = Event;
     type Action = Action;

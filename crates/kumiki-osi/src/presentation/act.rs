@@ -3,7 +3,7 @@
 use kumiki_octets::Payload;
 use kumiki_wire::Malformed;
 
-use super::connection::Wrong;
+use super::connection::PpduError;
 use kumiki_osi_service::{OsiCause, layer};
 use kumiki_wire::osi::presentation::{Abort, Refuse as Cpr, Resync, Typed, UserData};
 
@@ -67,16 +67,22 @@ impl Presentation {
     }
 
     /// ARP, and the user is told.
-    pub(super) fn error(&mut self, own: Handle, wrong: Wrong, (event, ppdu): (u8, Beginning), cx: &mut Context<'_>) {
+    pub(super) fn error(
+        &mut self,
+        own: Handle,
+        wrong: PpduError,
+        (event, ppdu): (u8, Beginning),
+        cx: &mut Context<'_>,
+    ) {
         self.fail(own, wrong, Some(event), ppdu, cx);
     }
 
     fn misplaced(&mut self, own: Handle, cx: &mut Context<'_>) {
         let code = abort::UNEXPECTED_PRIMITIVE;
-        self.fail(own, Wrong::of(code, abort::found(code)), None, Beginning::default(), cx);
+        self.fail(own, PpduError::of(code, abort::found(code)), None, Beginning::default(), cx);
     }
 
-    fn fail(&mut self, own: Handle, wrong: Wrong, event: Option<u8>, ppdu: Beginning, cx: &mut Context<'_>) {
+    fn fail(&mut self, own: Handle, wrong: PpduError, event: Option<u8>, ppdu: Beginning, cx: &mut Context<'_>) {
         let Some(connection) = self.entries.forget(own) else {
             return;
         };
@@ -144,7 +150,7 @@ impl Presentation {
         let beginning = head(&data);
         let read = match UserData::parse(data) {
             Ok(data) => connection.unwrap(data),
-            Err(why) => Err(Wrong::read(abort::UNRECOGNIZED_PPDU, &why)),
+            Err(why) => Err(PpduError::read(abort::UNRECOGNIZED_PPDU, &why)),
         };
         match read {
             Ok(values) => {
@@ -220,12 +226,12 @@ impl Presentation {
         let wrapped = map(*primitive, |data, which| {
             let data = connection.wrap_one(talk, data).ok_or(())?;
             Ok(match which {
-                Which::Typed => Typed::Data(data).emit(),
-                Which::Resync => {
+                DataPpdu::Typed => Typed::Data(data).emit(),
+                DataPpdu::Resync => {
                     let (contexts, data) = (Vec::new(), Some(data));
                     Resync { contexts, data }.emit()
                 }
-                Which::Plain => data.emit(),
+                DataPpdu::Plain => data.emit(),
             })
         });
         match wrapped {
@@ -247,17 +253,18 @@ impl Presentation {
         let about = about(&primitive);
         let beginning = primitive.payload().map(head).unwrap_or_default();
         let unwrapped = map(*primitive, |data, which| {
-            let unrecognized = |why: Malformed| (Wrong::read(abort::UNRECOGNIZED_PPDU, &why), about);
-            let managed =
-                || Wrong::of(abort::UNEXPECTED_PPDU, "an AC or ACA PPDU, though context management was not agreed on");
+            let unrecognized = |why: Malformed| (PpduError::read(abort::UNRECOGNIZED_PPDU, &why), about);
+            let managed = || {
+                PpduError::of(abort::UNEXPECTED_PPDU, "an AC or ACA PPDU, though context management was not agreed on")
+            };
             let data = match which {
-                Which::Typed => match Typed::parse(data).map_err(unrecognized)? {
+                DataPpdu::Typed => match Typed::parse(data).map_err(unrecognized)? {
                     Typed::Data(data) => Some(data),
                     Typed::Alter(_) => return Err((managed(), event::AC)),
                     Typed::AlterAck(_) => return Err((managed(), event::ACA)),
                 },
-                Which::Resync => Resync::parse(data).map_err(unrecognized)?.data,
-                Which::Plain => Some(UserData::parse(data).map_err(unrecognized)?),
+                DataPpdu::Resync => Resync::parse(data).map_err(unrecognized)?.data,
+                DataPpdu::Plain => Some(UserData::parse(data).map_err(unrecognized)?),
             };
             let Some(data) = data else {
                 return Ok(Message::new());
@@ -323,17 +330,17 @@ pub(super) fn refused_contexts(results: &[ContextResult]) -> Option<OsiCause> {
 }
 
 /// The one value in `data`, which may be absent.
-fn one(connection: &Connection, context: ContextId, data: Option<Message>) -> Result<Option<Message>, Wrong> {
+fn one(connection: &Connection, context: ContextId, data: Option<Message>) -> Result<Option<Message>, PpduError> {
     let Some(data) = data.filter(|data| !data.is_empty()) else {
         return Ok(None);
     };
-    let data = UserData::parse(data).map_err(|why| Wrong::read(abort::UNRECOGNIZED_PPDU, &why))?;
+    let data = UserData::parse(data).map_err(|why| PpduError::read(abort::UNRECOGNIZED_PPDU, &why))?;
     connection.unwrap_one(context, data).map(Some)
 }
 
 /// How the user data of a primitive is carried.
 #[derive(Clone, Copy)]
-enum Which {
+enum DataPpdu {
     /// TTD.
     Typed,
     /// RS, RSA.
@@ -356,14 +363,17 @@ const fn about(primitive: &Primitive) -> u8 {
 }
 
 /// The primitive with what `change` makes of its user data. User data that is not there stays so, and empty data is none.
-fn map<E>(mut primitive: Primitive, change: impl FnOnce(Message, Which) -> Result<Message, E>) -> Result<Primitive, E> {
+fn map<E>(
+    mut primitive: Primitive,
+    change: impl FnOnce(Message, DataPpdu) -> Result<Message, E>,
+) -> Result<Primitive, E> {
     let which = match primitive {
-        Primitive::TypedData { .. } => Which::Typed,
-        Primitive::Resync { .. } | Primitive::ResyncReply { .. } => Which::Resync,
+        Primitive::TypedData { .. } => DataPpdu::Typed,
+        Primitive::Resync { .. } | Primitive::ResyncReply { .. } => DataPpdu::Resync,
         Primitive::SyncMinor { .. }
         | Primitive::SyncMinorReply { .. }
         | Primitive::GiveTokens { .. }
-        | Primitive::PleaseTokens { .. } => Which::Plain,
+        | Primitive::PleaseTokens { .. } => DataPpdu::Plain,
     };
     match &mut primitive {
         Primitive::TypedData { data, .. } => {

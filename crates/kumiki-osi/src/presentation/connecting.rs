@@ -1,6 +1,6 @@
 //! Beginning: CP, CPA, CPR.
 
-use super::connection::Wrong;
+use super::connection::PpduError;
 use kumiki_osi_service::Association;
 use std::borrow::Cow;
 
@@ -19,7 +19,7 @@ impl Presentation {
         let contexts = contexts.unwrap_or_default();
         if let Mode::Passive { .. } = open.mode {
             let called = open.parameters.get::<Association>().map(|it| it.called);
-            let wants = Wants {
+            let wants = ListenTerms {
                 called: called.unwrap_or_default(),
                 spoken: contexts.iter().map(|it| it.abstract_syntax).collect(),
             };
@@ -194,7 +194,7 @@ impl Presentation {
         let cpa = match Cpa::parse(ppdu) {
             Ok(cpa) => cpa,
             Err(why) => {
-                let wrong = Wrong::read(abort::UNRECOGNIZED_PPDU, &why);
+                let wrong = PpduError::read(abort::UNRECOGNIZED_PPDU, &why);
                 return self.error(own, wrong, (act::event::CPA, beginning), cx);
             }
         };
@@ -205,8 +205,10 @@ impl Presentation {
         let data = match (settled, data.transpose()) {
             (true, Ok(data)) => data,
             (false, _) => {
-                let wrong =
-                    Wrong::of(abort::INVALID_VALUE, "a CPA PPDU with results for other contexts than were proposed");
+                let wrong = PpduError::of(
+                    abort::INVALID_VALUE,
+                    "a CPA PPDU with results for other contexts than were proposed",
+                );
                 return self.error(own, wrong, (act::event::CPA, beginning), cx);
             }
             (true, Err(wrong)) => return self.error(own, wrong, (act::event::CPA, beginning), cx),

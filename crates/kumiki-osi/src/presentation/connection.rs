@@ -166,7 +166,7 @@ impl Connection {
     }
 
     /// The values of user data, or why they cannot be taken: one of [`abort`].
-    pub(super) fn unwrap(&self, data: UserData) -> Result<Values, Wrong> {
+    pub(super) fn unwrap(&self, data: UserData) -> Result<Values, PpduError> {
         let simple = match (&self.contexts[..], &self.standing[..]) {
             ([], _) => Some(DEFAULT_CONTEXT),
             (_, [only]) => Some(only.id),
@@ -176,12 +176,12 @@ impl Connection {
     }
 
     /// One value, in `context`.
-    pub(super) fn unwrap_one(&self, context: ContextId, data: UserData) -> Result<Message, Wrong> {
+    pub(super) fn unwrap_one(&self, context: ContextId, data: UserData) -> Result<Message, PpduError> {
         one_in(context, self.unwrap(data)?)
     }
 
     /// Where the abstract syntax of the value's context is one that could be accepted: that value of CP.
-    pub(super) fn unwrap_proposed(&self, data: UserData) -> Result<Value, Wrong> {
+    pub(super) fn unwrap_proposed(&self, data: UserData) -> Result<Value, PpduError> {
         let simple = match &self.contexts[..] {
             [] => Some(DEFAULT_CONTEXT),
             [only] => Some(only.id),
@@ -191,7 +191,7 @@ impl Connection {
         let mut values = values(data, simple, is_basic)?;
         match (values.pop(), values.is_empty()) {
             (Some(value), true) => Ok(value),
-            _ => Err(Wrong::of(abort::INVALID_VALUE, "not one value, or in another context than it must be")),
+            _ => Err(PpduError::of(abort::INVALID_VALUE, "not one value, or in another context than it must be")),
         }
     }
 
@@ -212,17 +212,17 @@ fn pdv(value: Value, basic: bool) -> Pdv {
 
 /// What is wrong with a PPDU of the peer's: what ARP says of it, and what people are told.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Wrong {
+pub(super) struct PpduError {
     pub(super) code: u8,
     pub(super) what: Cow<'static, str>,
 }
 
 /// A value in a context that is not there.
-fn stray() -> Wrong {
-    Wrong::of(abort::INVALID_VALUE, "a value in no context that was agreed on, or proposed where none is yet")
+fn stray() -> PpduError {
+    PpduError::of(abort::INVALID_VALUE, "a value in no context that was agreed on, or proposed where none is yet")
 }
 
-impl Wrong {
+impl PpduError {
     pub(super) fn of(code: u8, what: &'static str) -> Self {
         Self { code, what: what.into() }
     }
@@ -238,21 +238,22 @@ fn values(
     data: UserData,
     simple: Option<ContextId>,
     is_basic: impl Fn(ContextId) -> Option<bool>,
-) -> Result<Values, Wrong> {
+) -> Result<Values, PpduError> {
     let mut values = Values::new();
     match data {
         UserData::Simple(_) => {
-            let not_simple =
-                || Wrong::of(abort::INVALID_VALUE, "simply encoded user data, though there is not just one context");
+            let not_simple = || {
+                PpduError::of(abort::INVALID_VALUE, "simply encoded user data, though there is not just one context")
+            };
             let context = simple.ok_or_else(not_simple)?;
             let read = data.into_values(context);
-            values = read.map_err(|why| Wrong::read(abort::INVALID_VALUE, &why))?;
+            values = read.map_err(|why| PpduError::read(abort::INVALID_VALUE, &why))?;
         }
         UserData::Full(pdvs) => {
             for pdv in pdvs {
                 if is_basic(pdv.context).ok_or_else(stray)? {
                     let read = pdv.into_values(&mut values);
-                    read.map_err(|why| Wrong::read(abort::INVALID_VALUE, &why))?;
+                    read.map_err(|why| PpduError::read(abort::INVALID_VALUE, &why))?;
                 } else {
                     values.push(Value { context: pdv.context, data: pdv.data });
                 }
@@ -260,15 +261,15 @@ fn values(
         }
     }
     if values.is_empty() {
-        return Err(Wrong::of(abort::INVALID_VALUE, "user data without a value"));
+        return Err(PpduError::of(abort::INVALID_VALUE, "user data without a value"));
     }
     Ok(values)
 }
 
-fn one_in(context: ContextId, mut values: Values) -> Result<Message, Wrong> {
+fn one_in(context: ContextId, mut values: Values) -> Result<Message, PpduError> {
     match (values.pop(), values.is_empty()) {
         (Some(value), true) if value.context == context => Ok(value.data),
-        _ => Err(Wrong::of(abort::INVALID_VALUE, "not one value, or in another context than it must be")),
+        _ => Err(PpduError::of(abort::INVALID_VALUE, "not one value, or in another context than it must be")),
     }
 }
 

@@ -110,7 +110,7 @@ pub struct Counters {
 
 /// What a user wants that waits to be called.
 #[derive(Debug)]
-pub struct Wants {
+pub struct ListenTerms {
     /// Those under which its user wants to be called; one that is not said does not matter.
     called: Selectors,
     /// The abstract syntaxes that its user speaks.
@@ -130,7 +130,7 @@ impl Machine for Ppm {
     type Config = Config;
     type Counters = Counters;
     type Connection = Connection;
-    type Wants = Wants;
+    type ListenTerms = ListenTerms;
     type State = State;
     type Event = Event;
     type Action = Action;

@@ -8,7 +8,7 @@ use kumiki_osi_service::Association;
 use kumiki_osi_service::session::{FunctionalUnits, LAST_SYNC_POINT, Resync, SyncPoint, TokenSetting, Tokens};
 use kumiki_wire::osi::session::Connection as Cn;
 
-use super::send::Out;
+use super::send::QueuedSend;
 use super::states::State;
 use crate::layer::Ends;
 
@@ -62,7 +62,7 @@ pub struct Connection {
     /// Of them, those that the user has been told of and has not used.
     pub(super) granted: u32,
     /// What waits for room.
-    pub(super) waiting: VecDeque<Out>,
+    pub(super) waiting: VecDeque<QueuedSend>,
     /// TSDUs that transport may be granted and was not, because too much waits.
     pub(super) owed: u32,
 }

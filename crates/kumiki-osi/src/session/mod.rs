@@ -150,7 +150,7 @@ impl Machine for Spm {
     type Counters = Counters;
     type Connection = Connection;
     /// Those under which its user wants to be called; one that is not said does not matter.
-    type Wants = Selectors;
+    type ListenTerms = Selectors;
     type State = State;
     type Event = Event;
     type Action = Action;

@@ -17,7 +17,7 @@ pub(super) const MOST_WAITING: usize = 256;
 
 /// What waits for room.
 #[derive(Debug)]
-pub(super) enum Out {
+pub(super) enum QueuedSend {
     /// A TSDU.
     Tsdu(Message),
     /// What is left of an SSDU that is cut, and whether this is its begin.
@@ -29,13 +29,13 @@ impl Connection {
     fn next_tsdu(&mut self) -> Option<Message> {
         let most = self.segment.unwrap_or(usize::MAX);
         match self.waiting.pop_front()? {
-            Out::Tsdu(tsdu) => Some(tsdu),
-            Out::Cut { mut rest, begin } => {
+            QueuedSend::Tsdu(tsdu) => Some(tsdu),
+            QueuedSend::Cut { mut rest, begin } => {
                 let part = rest.split_to(rest.len().min(most)).unwrap_or_default();
                 let end = rest.is_empty();
                 if !end {
                     let begin = false;
-                    self.waiting.push_front(Out::Cut { rest, begin });
+                    self.waiting.push_front(QueuedSend::Cut { rest, begin });
                 }
                 let data = Enclosed { enclosure: Some(Enclosure { begin, end }), data: Some(part) };
                 // Its parameters are few, and its user information has no length: it is never too long.
@@ -78,10 +78,10 @@ impl Connection {
         let whole = self.segment.is_none_or(|most| data.len() <= most);
         self.waiting.push_back(if whole {
             let spdu = Spdu::Data(Enclosed::whole(data));
-            Out::Tsdu(spdu.into_tsdu().unwrap_or_default())
+            QueuedSend::Tsdu(spdu.into_tsdu().unwrap_or_default())
         } else {
             let (rest, begin) = (data, true);
-            Out::Cut { rest, begin }
+            QueuedSend::Cut { rest, begin }
         });
     }
 }
@@ -95,7 +95,7 @@ impl Session {
         };
         match spdu.into_tsdu() {
             Ok(tsdu) => {
-                connection.waiting.push_back(Out::Tsdu(tsdu));
+                connection.waiting.push_back(QueuedSend::Tsdu(tsdu));
                 connection.flow(cx);
                 true
             }

@@ -190,7 +190,7 @@ impl Machine for Class0 {
     type Counters = Counters;
     type Connection = Connection;
     /// The selector of those who may call; none: all may.
-    type Wants = Option<Selector>;
+    type ListenTerms = Option<Selector>;
     type State = State;
     type Event = Event;
     type Action = Action;

@@ -2,7 +2,7 @@
 
 use kumiki_octets::text::quoted;
 use kumiki_osi_service::ftam::attributes::Pathname;
-use kumiki_osi_service::ftam::{ActionResult, Diagnostic, Fpdu, Moment};
+use kumiki_osi_service::ftam::{ActionResult, CalendarTime, Diagnostic, Fpdu};
 
 use super::super::Guard;
 use super::Responder;
@@ -66,7 +66,7 @@ pub(super) fn words(said: &[Diagnostic]) -> String {
 
 impl Responder {
     /// Does what a request asks for, and has the store know what it was not asked. None where it is no request, or comes at the wrong time.
-    pub(super) fn execute(&mut self, request: Fpdu, now: Moment, guard: &mut Guard) -> Option<Fpdu> {
+    pub(super) fn execute(&mut self, request: Fpdu, now: CalendarTime, guard: &mut Guard) -> Option<Fpdu> {
         let asked = asked(&request);
         let looks = matches!(request, Fpdu::ReadAttribRequest(_));
         // It may be selected no more when it has been answered.

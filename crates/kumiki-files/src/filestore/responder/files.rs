@@ -9,7 +9,7 @@ use kumiki_osi_service::ftam::file::{
     ReadAttribResponse, RecoverRequest, RecoverResponse, RecoveryMode, SelectRequest, SelectResponse,
 };
 use kumiki_osi_service::ftam::{
-    AccessRequest, AttributeNames, Diagnostic, Fpdu, FunctionalUnits, Moment, ProcessingMode, StateResult, oids,
+    AccessRequest, AttributeNames, CalendarTime, Diagnostic, Fpdu, FunctionalUnits, ProcessingMode, StateResult, oids,
 };
 
 use super::super::guard::{Created, is_directory};
@@ -22,7 +22,7 @@ const MOST_ELEMENTS: usize = 1000;
 
 impl Responder {
     /// Does what a request asks for. None where it is no request, or comes at the wrong time.
-    pub(super) fn answer(&mut self, request: Fpdu, now: Moment, guard: &mut Guard) -> Option<Fpdu> {
+    pub(super) fn answer(&mut self, request: Fpdu, now: CalendarTime, guard: &mut Guard) -> Option<Fpdu> {
         let (selected, open) = (self.selected.is_some(), self.opened.is_some());
         let (free, closed) = (!selected, selected && !open);
         let idle = open && self.transfer.is_none();
@@ -132,7 +132,7 @@ impl Responder {
         Ok(())
     }
 
-    fn create(&mut self, request: &CreateRequest, now: Moment, guard: &mut Guard) -> CreateResponse {
+    fn create(&mut self, request: &CreateRequest, now: CalendarTime, guard: &mut Guard) -> CreateResponse {
         let mut response =
             CreateResponse { initial_attributes: request.initial_attributes.clone(), ..CreateResponse::default() };
         let possible = self.agreed_access(request.requested_access).and_then(|()| {
@@ -208,7 +208,7 @@ impl Responder {
     fn change_attributes(
         &mut self,
         request: &ChangeAttribRequest,
-        now: Moment,
+        now: CalendarTime,
         guard: &mut Guard,
     ) -> Result<(), StoreError> {
         let wanted = &request.attributes;
@@ -266,7 +266,12 @@ impl Responder {
     ///
     /// # Errors
     /// Why something could not be put back; what else there is was put back all the same.
-    pub(super) fn put_back(&self, changes: Vec<Change>, now: Moment, guard: &mut Guard) -> Result<(), StoreError> {
+    pub(super) fn put_back(
+        &self,
+        changes: Vec<Change>,
+        now: CalendarTime,
+        guard: &mut Guard,
+    ) -> Result<(), StoreError> {
         if changes.is_empty() {
             return Ok(());
         }
@@ -441,7 +446,7 @@ impl Responder {
         }
     }
 
-    fn erase(&self, request: &EraseRequest, now: Moment, guard: &mut Guard) -> Result<(), StoreError> {
+    fn erase(&self, request: &EraseRequest, now: CalendarTime, guard: &mut Guard) -> Result<(), StoreError> {
         whole(&request.fadu_identity)?;
         let opened = self.opened.as_ref();
         if !opened.is_some_and(|opened| opened.mode.contains(ProcessingMode::ERASE)) {

@@ -21,7 +21,7 @@ use kumiki_osi_service::ftam::contents::ContentsType;
 use kumiki_osi_service::ftam::file::{CreateResponse, RecoveryMode, SelectResponse};
 use kumiki_osi_service::ftam::regime::{Abort, InitializeResponse};
 use kumiki_osi_service::ftam::{
-    ActionResult, AttributeGroups, Diagnostic, DiagnosticType, Entity, Fpdu, FunctionalUnits, Moment, Primitive,
+    ActionResult, AttributeGroups, CalendarTime, Diagnostic, DiagnosticType, Entity, Fpdu, FunctionalUnits, Primitive,
     ProcessingMode, ServiceClasses, StateResult, oids,
 };
 use kumiki_osi_service::layer;
@@ -224,7 +224,7 @@ impl RespondingUser for Responder {
         called
     }
 
-    fn on(&mut self, primitive: Primitive, now: Moment, guard: &mut Guard, out: &mut Vec<Action>) {
+    fn on(&mut self, primitive: Primitive, now: CalendarTime, guard: &mut Guard, out: &mut Vec<Action>) {
         match primitive {
             Primitive::Pdu(fpdu) => self.on_fpdu(fpdu, now, guard, out),
             Primitive::Data(element) => {
@@ -400,7 +400,7 @@ impl Responder {
         self.group = None;
     }
 
-    fn on_fpdu(&mut self, fpdu: Fpdu, now: Moment, guard: &mut Guard, out: &mut Vec<Action>) {
+    fn on_fpdu(&mut self, fpdu: Fpdu, now: CalendarTime, guard: &mut Guard, out: &mut Vec<Action>) {
         if let Fpdu::UserAbort(abort) | Fpdu::ProviderAbort(abort) = &fpdu {
             self.heard = Some(abort.diagnostic.clone());
         }
@@ -461,7 +461,7 @@ impl Responder {
     }
 
     /// Executes a group.
-    fn run(&mut self, group: Group, now: Moment, guard: &mut Guard, out: &mut Vec<Action>) {
+    fn run(&mut self, group: Group, now: CalendarTime, guard: &mut Guard, out: &mut Vec<Action>) {
         let mut responses = Vec::new();
         let mut failed = None;
         self.changes = Some(Vec::new());
@@ -495,14 +495,14 @@ impl Responder {
     }
 
     /// Puts back what the group that is executed has changed, but for a file that it has made: that goes as a whole.
-    fn change_back(&mut self, now: Moment, guard: &mut Guard) -> Result<(), StoreError> {
+    fn change_back(&mut self, now: CalendarTime, guard: &mut Guard) -> Result<(), StoreError> {
         let is_old = self.selected.is_some_and(|selected| !selected.is_new);
         let changes = self.changes.take().filter(|_| is_old).unwrap_or_default();
         self.put_back(changes, now, guard)
     }
 
     /// Undoes a group that began with selecting or creating, and gives what is said of that instead.
-    fn undone(&mut self, first: &Fpdu, reasons: Vec<Diagnostic>, now: Moment, guard: &mut Guard) -> Option<Fpdu> {
+    fn undone(&mut self, first: &Fpdu, reasons: Vec<Diagnostic>, now: CalendarTime, guard: &mut Guard) -> Option<Fpdu> {
         let mut diagnostic = vec![Diagnostic {
             diagnostic_type: DiagnosticType::Permanent,
             error_identifier: 1016,

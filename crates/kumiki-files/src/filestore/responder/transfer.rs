@@ -10,7 +10,7 @@ use kumiki_osi_service::ftam::contents::{ContentsType, DocumentParameter};
 use kumiki_osi_service::ftam::data::{DataElement, NodeDescriptor, StructuringElement};
 use kumiki_osi_service::ftam::file::RecoveryMode;
 use kumiki_osi_service::ftam::{
-    AccessRequest, AttributeNames, Fpdu, FunctionalUnits, GraphicString, Moment, Primitive, ProcessingMode,
+    AccessRequest, AttributeNames, CalendarTime, Fpdu, FunctionalUnits, GraphicString, Primitive, ProcessingMode,
 };
 
 use super::super::guard::Interrupted;
@@ -156,7 +156,13 @@ impl Responder {
         }
     }
 
-    pub(super) fn on_read(&mut self, request: &ReadRequest, now: Moment, guard: &mut Guard, out: &mut Vec<Action>) {
+    pub(super) fn on_read(
+        &mut self,
+        request: &ReadRequest,
+        now: CalendarTime,
+        guard: &mut Guard,
+        out: &mut Vec<Action>,
+    ) {
         match self.begin_reading(request, now, guard) {
             Ok(transfer) => {
                 self.transfer = Some(transfer);
@@ -166,7 +172,12 @@ impl Responder {
         }
     }
 
-    fn begin_reading(&mut self, request: &ReadRequest, now: Moment, guard: &mut Guard) -> Result<Transfer, StoreError> {
+    fn begin_reading(
+        &mut self,
+        request: &ReadRequest,
+        now: CalendarTime,
+        guard: &mut Guard,
+    ) -> Result<Transfer, StoreError> {
         let name = guard.may(self.selection()?, AccessRequest::READ)?.clone();
         let names = self.names();
         let opened = self.opened.as_mut();
@@ -428,7 +439,7 @@ impl Responder {
         }
     }
 
-    pub(super) fn on_transfer_end(&mut self, now: Moment, guard: &mut Guard, out: &mut Vec<Action>) {
+    pub(super) fn on_transfer_end(&mut self, now: CalendarTime, guard: &mut Guard, out: &mut Vec<Action>) {
         if let Some(fault) = self.cancelling.take() {
             // The provider had it before the request to cancel, which it has not sent then: had it, this would not have come up.
             let (action_result, diagnostic) = said(Err(fault));
@@ -460,7 +471,7 @@ impl Responder {
     }
 
     /// What was written up to `end` takes the place of the file.
-    fn commit(&mut self, file: FileId, end: Point, now: Moment, guard: &mut Guard) -> Result<(), StoreError> {
+    fn commit(&mut self, file: FileId, end: Point, now: CalendarTime, guard: &mut Guard) -> Result<(), StoreError> {
         let held: &[u8] = if end.cr { b"\r" } else { b"" };
         // What was written behind a checkpoint to which both went back is not of it.
         let written = guard.store().write(file, end.octets, Message::from_octets(held));

@@ -2,7 +2,7 @@
 
 use kumiki_osi_service::ftam::{GeneralizedTime, GraphicString};
 use kumiki_osi_service::mms::{
-    Blame, ErrorClass, FileAttributes, FileName, Initiate, ServiceError, Services, parameters,
+    ErrorClass, FaultyFile, FileAttributes, FileName, Initiate, ServiceError, Services, parameters,
 };
 
 use crate::Malformed;
@@ -71,8 +71,8 @@ pub(super) fn emit_error(w: &mut Writer, error: &ServiceError) {
     }
     if let Some(blame) = error.file {
         w.context(3, |w| match blame {
-            Blame::ObtainFile(which) => w.integer(OBTAIN_FILE, which),
-            Blame::FileRename(which) => w.integer(FILE_RENAME, which),
+            FaultyFile::ObtainFile(which) => w.integer(OBTAIN_FILE, which),
+            FaultyFile::FileRename(which) => w.integer(FILE_RENAME, which),
         });
     }
 }
@@ -92,9 +92,9 @@ pub(super) fn parse_error(r: &mut Reader<'_>) -> Result<ServiceError, Malformed>
             let inside = information.only()?;
             let tag = inside.tag();
             if tag == OBTAIN_FILE {
-                Some(Blame::ObtainFile(inside.integer()?))
+                Some(FaultyFile::ObtainFile(inside.integer()?))
             } else if tag == FILE_RENAME {
-                Some(Blame::FileRename(inside.integer()?))
+                Some(FaultyFile::FileRename(inside.integer()?))
             } else {
                 None
             }

@@ -1,7 +1,7 @@
 //! Values and types of MMS, and the names of what has them.
 
 use kumiki_octets::text::counted;
-use kumiki_osi_service::ftam::Moment;
+use kumiki_osi_service::ftam::CalendarTime;
 use kumiki_wire::Malformed;
 use kumiki_wire::osi::ber::{Class, Element, Tag};
 
@@ -169,10 +169,10 @@ fn binary_time(octets: &[u8]) -> String {
         [a, b, c, d] => time(u32::from_be_bytes([a, b, c, d])),
         [a, b, c, d, e, f] => {
             let days = i64::from(u16::from_be_bytes([e, f]));
-            let date = Moment::from_unix_seconds(YEAR_1984.saturating_add(days * DAY));
+            let date = CalendarTime::from_unix_seconds(YEAR_1984.saturating_add(days * DAY));
             let time = time(u32::from_be_bytes([a, b, c, d]));
             match date {
-                Some(Moment { year, month, day, .. }) => format!("{year:04}-{month:02}-{day:02} {time}"),
+                Some(CalendarTime { year, month, day, .. }) => format!("{year:04}-{month:02}-{day:02} {time}"),
                 None => time,
             }
         }
@@ -189,8 +189,8 @@ fn utc_time(octets: &[u8]) -> String {
     let fraction = u64::from(u32::from_be_bytes([0, e, f, g]));
     // A unit of 2^-24 s is 60 ns.
     let microseconds = (fraction * 1_000_000) >> 24;
-    let Some(Moment { year, month, day, hour, minute, second, zone: _, nanosecond: _ }) =
-        Moment::from_unix_seconds(seconds)
+    let Some(CalendarTime { year, month, day, hour, minute, second, zone: _, nanosecond: _ }) =
+        CalendarTime::from_unix_seconds(seconds)
     else {
         return hex(octets);
     };
