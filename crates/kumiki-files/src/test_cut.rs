@@ -6,7 +6,7 @@ use kumiki_osi::entries::{abort_below, tell_aborted};
 
 /// A line that is cut, for all who are on it, each time that so many messages have gone over it.
 #[derive(Default)]
-pub(crate) struct Cut {
+pub(crate) struct BreakingLine {
     /// Behind which messages it has yet to be cut.
     pub(crate) after: Vec<usize>,
     /// How many have gone over it.
@@ -20,14 +20,14 @@ pub(crate) struct Cut {
     listener: Handle,
 }
 
-impl Cut {
+impl BreakingLine {
     /// One that is cut behind these messages of all; who was called hears nothing of it if it is `silent`.
     pub(crate) fn behind(after: Vec<usize>, silent: bool) -> Self {
         Self { after, silent, ..Self::default() }
     }
 }
 
-impl Protocol for Cut {
+impl Protocol for BreakingLine {
     fn shape(&self) -> Shape {
         Shape { offers: Some(Service::CONNECTION), needs: &[Service::CONNECTION], below: (1, 1), keys: Vec::new() }
     }

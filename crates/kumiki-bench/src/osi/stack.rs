@@ -3,7 +3,7 @@
 use kumiki_files::file_user::{Config, FileClient, Gain, Operation, PutMode, Settings, Sink};
 use kumiki_files::filestore::{self, FileServer, Guard, Memory, ResponderConfig};
 use kumiki_files::ftam::{self, Ftam};
-use kumiki_files::node::{WAKE, Want};
+use kumiki_files::node::{ClientRequest, WAKE};
 use kumiki_graph::{Graph, GraphError, Instant, NodeId, Protocol, TaskId};
 use kumiki_octets::{Message, Page};
 use kumiki_osi::acse::{self, Acse};
@@ -175,7 +175,7 @@ pub(crate) fn add(
 }
 
 /// Tells the client at `node` what to do next.
-pub(crate) fn want(graph: &mut Graph, node: NodeId, now: Instant, want: Want) {
+pub(crate) fn want(graph: &mut Graph, node: NodeId, now: Instant, want: ClientRequest) {
     if let Some(client) = graph.protocol_mut::<FileClient>(node) {
         client.want(want);
         graph.wake(now, node, WAKE);

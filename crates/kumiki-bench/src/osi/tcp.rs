@@ -6,7 +6,7 @@ use std::net::{TcpListener, TcpStream};
 
 use kumiki_files::file_user::FileClient;
 use kumiki_files::filestore::FileServer;
-use kumiki_files::node::Want;
+use kumiki_files::node::ClientRequest;
 use kumiki_graph::pipe::{self, Pipe};
 use kumiki_graph::{DeviceId, Duration, Graph, GraphError, NodeId, Protocol, Service};
 use kumiki_io::{Clock as _, Executor, ExecutorEnd, GraphId, Pace, Plug, RealClock, Stream};
@@ -92,7 +92,7 @@ impl End {
         failed
     }
 
-    fn want(&mut self, want: Want) {
+    fn want(&mut self, want: ClientRequest) {
         let (now, user) = (self.clock.now(), self.user);
         if let Some(graph) = self.executor.graph_mut(self.host) {
             stack::want(graph, user, now, want);
@@ -129,12 +129,12 @@ pub(super) fn run(shape: Shape, content: &Content, check: bool) -> Result<[Taken
     for (way, taken) in FileDirection::BOTH.into_iter().zip(&mut taken) {
         let operation = content.operation(way, check);
         let (begin, cpu) = (end.clock.now(), cpu_s());
-        end.want(Want::Do(operation));
+        end.want(ClientRequest::Do(operation));
         end.reach(way as usize + 1, shape.octets)?;
         taken.cpu_s = cpu_s() - cpu;
         taken.wall_s = end.clock.now().saturating_since(begin).as_secs_f64();
     }
-    end.want(Want::End);
+    end.want(ClientRequest::End);
     end.run(|graph, user| {
         let client: Option<&FileClient> = graph.protocol(user);
         client.is_none_or(FileClient::is_over)

@@ -1,6 +1,6 @@
 //! All in one graph: two users of the same seven layers, which meet below transport.
 
-use kumiki_files::node::Want;
+use kumiki_files::node::ClientRequest;
 use kumiki_graph::loopback::{Config, Loopback};
 use kumiki_graph::{Graph, Instant, TaskId};
 
@@ -31,7 +31,7 @@ pub(super) fn run(shape: Shape, content: &Content, check: bool) -> Result<[Taken
         }
         let operation = content.operation(way, check);
         let begin = cpu_s();
-        stack::want(&mut graph, node, Instant::ZERO, Want::Do(operation));
+        stack::want(&mut graph, node, Instant::ZERO, ClientRequest::Do(operation));
         run_on(&mut graph, task);
         taken.cpu_s = cpu_s() - begin;
     }

@@ -19,7 +19,7 @@ use kumiki_osi_service::ftam::{
 };
 use kumiki_osi_service::layer;
 
-use super::run::{Moving, Run, response};
+use super::run::{Run, TransferState, response};
 use super::stage::{Stage, leaving, stages};
 use super::{Failure, Gain, Layer, Operation, Plan, Secured, Settings};
 use crate::filestore::{Action, Form, Lengths};
@@ -150,7 +150,7 @@ impl InitiatingUser for Client {
             }
             Primitive::Check { identifier } => {
                 if let Some(run) = &mut self.run
-                    && run.moving == Moving::In
+                    && run.moving == TransferState::In
                     && usize::try_from(identifier) == Ok(run.points.len() + 1)
                     && run.points.len() < MOST_CHECKPOINTS
                 {
@@ -207,7 +207,7 @@ impl InitiatingUser for Client {
             return self.end_all(given_up());
         }
         self.go_on(out);
-        if self.run.as_ref().is_some_and(|run| matches!(run.moving, Moving::In | Moving::Out)) {
+        if self.run.as_ref().is_some_and(|run| matches!(run.moving, TransferState::In | TransferState::Out)) {
             self.cancel(given_up(), out);
         }
     }
@@ -303,13 +303,13 @@ impl Client {
             Fpdu::BeginGroupResponse => {}
             Fpdu::EndGroupResponse => self.on_group_end(out),
             Fpdu::DataEndRequest(end) => {
-                let Some(run) = self.run.as_mut().filter(|run| run.moving == Moving::In) else {
+                let Some(run) = self.run.as_mut().filter(|run| run.moving == TransferState::In) else {
                     return;
                 };
                 if !end.action_result.is_success() {
                     run.fail(Failure::of_diagnostics(&end.diagnostic));
                 }
-                run.moving = Moving::Ended;
+                run.moving = TransferState::Ended;
                 run.waiting.push_back(Kind::TransferEndResponse);
                 out.push(Fpdu::TransferEndRequest(Box::default()).into());
             }
@@ -319,17 +319,17 @@ impl Client {
                     return;
                 };
                 run.fail(Failure::of_diagnostics(&cancel.diagnostic));
-                if run.moving != Moving::Cancelling {
-                    run.moving = Moving::No;
+                if run.moving != TransferState::Cancelling {
+                    run.moving = TransferState::No;
                     run.waiting.clear();
                     self.unwind(out);
                 }
             }
             Fpdu::CancelResponse(_) => {
                 if let Some(run) = &mut self.run
-                    && run.moving == Moving::Cancelling
+                    && run.moving == TransferState::Cancelling
                 {
-                    run.moving = Moving::No;
+                    run.moving = TransferState::No;
                     self.unwind(out);
                 }
             }
@@ -381,7 +381,7 @@ impl Client {
             run.attributes = read.attributes;
         }
         if kind == Kind::TransferEndResponse {
-            run.moving = Moving::No;
+            run.moving = TransferState::No;
             if run.failure.is_none()
                 && let Operation::Get { sink, .. } = &mut run.operation
                 && let Err(why) = sink.finish()
@@ -460,12 +460,12 @@ impl Client {
                     }
                 }
                 Some(Stage::Read(read)) => {
-                    (run.moving, run.recovering) = (Moving::In, false);
+                    (run.moving, run.recovering) = (TransferState::In, false);
                     out.push(Fpdu::ReadRequest(Box::new(read)).into());
                     return;
                 }
                 Some(Stage::Write(write)) => {
-                    (run.moving, run.recovering) = (Moving::Out, false);
+                    (run.moving, run.recovering) = (TransferState::Out, false);
                     out.push(Fpdu::WriteRequest(Box::new(write)).into());
                     self.pump(out);
                     return;
@@ -535,7 +535,7 @@ impl Client {
     }
 
     fn on_string(&mut self, mut data: Message, out: &mut Vec<Action>) {
-        let Some(run) = self.run.as_mut().filter(|run| run.moving == Moving::In) else {
+        let Some(run) = self.run.as_mut().filter(|run| run.moving == TransferState::In) else {
             return;
         };
         let Operation::Get { sink, restart_at, .. } = &mut run.operation else {
@@ -569,7 +569,7 @@ impl Client {
     }
 
     fn on_entry(&mut self, mut entry: ReadAttributes, out: &mut Vec<Action>) {
-        let Some(run) = self.run.as_mut().filter(|run| run.moving == Moving::In) else {
+        let Some(run) = self.run.as_mut().filter(|run| run.moving == TransferState::In) else {
             return;
         };
         let Operation::List { name } = &run.operation else {
@@ -596,7 +596,7 @@ impl Client {
             ..Cancel::default()
         };
         run.fail(failure);
-        run.moving = Moving::Cancelling;
+        run.moving = TransferState::Cancelling;
         run.waiting.clear();
         out.push(Fpdu::CancelRequest(Box::new(cancel)).into());
     }
@@ -605,7 +605,7 @@ impl Client {
         let Some(run) = &mut self.run else {
             return self.protocol_error(Kind::RestartRequest, out);
         };
-        if run.moving == Moving::Cancelling {
+        if run.moving == TransferState::Cancelling {
             return;
         }
         let wanted = usize::try_from(restart.checkpoint_identifier).unwrap_or(usize::MAX);
@@ -623,7 +623,7 @@ impl Client {
             run.entries.clear();
         }
         run.waiting.clear();
-        run.moving = if sends { Moving::Out } else { Moving::In };
+        run.moving = if sends { TransferState::Out } else { TransferState::In };
         let answer = Restart { checkpoint_identifier: i64::try_from(point).unwrap_or(i64::MAX), ..Restart::default() };
         out.push(Fpdu::RestartResponse(Box::new(answer)).into());
         self.pump(out);
@@ -634,7 +634,7 @@ impl Client {
         let checks = FunctionalUnits::RECOVERY | FunctionalUnits::RESTART_DATA_TRANSFER;
         let checked = !(self.units & checks).is_empty();
         loop {
-            let Some(run) = self.run.as_mut().filter(|run| run.moving == Moving::Out) else {
+            let Some(run) = self.run.as_mut().filter(|run| run.moving == TransferState::Out) else {
                 return;
             };
             let Operation::Put { source, .. } = &mut run.operation else {
@@ -654,7 +654,7 @@ impl Client {
             match form.string_at(run.offset, longest, read).and_then(fits) {
                 Err(why) => return self.cancel(Failure::local(why), out),
                 Ok(None) => {
-                    run.moving = Moving::Ended;
+                    run.moving = TransferState::Ended;
                     run.waiting.push_back(Kind::TransferEndResponse);
                     out.push(Fpdu::DataEndRequest(Box::default()).into());
                     out.push(Fpdu::TransferEndRequest(Box::default()).into());

@@ -12,7 +12,7 @@ use crate::filestore::{Action, Form, Lengths};
 
 /// Where a transfer is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) enum Moving {
+pub(super) enum TransferState {
     /// There is none.
     #[default]
     No,
@@ -42,7 +42,7 @@ pub(super) struct Run {
     pub(super) form: Option<Form>,
     /// How long its strings may be.
     pub(super) lengths: Lengths,
-    pub(super) moving: Moving,
+    pub(super) moving: TransferState,
     /// Octets of the file that are behind.
     pub(super) offset: u64,
     /// Where the peer's or own checkpoints are, from 1 on.
@@ -77,7 +77,7 @@ impl Run {
             failure: None,
             form: None,
             lengths: Lengths::default(),
-            moving: Moving::No,
+            moving: TransferState::No,
             offset: 0,
             points: Vec::new(),
             secured: 0,

@@ -25,7 +25,7 @@ impl From<Fpdu> for Action {
 }
 
 impl FileProtocol for Ftam {
-    type Said = Primitive;
+    type Primitive = Primitive;
     type Action = Action;
     const SERVICE: Service = ftam::SERVICE;
     const FOREIGN: &'static str = "not of the file service";

@@ -17,8 +17,8 @@ use kumiki_osi_service::ftam::{
 };
 
 use super::{Filestore, Login, Name, NewFile, StoreError, User, informative};
-use interrupted::Most;
-pub(crate) use interrupted::{Docket, Interrupted};
+use interrupted::InterruptedLimits;
+pub(crate) use interrupted::{Interrupted, TransferRecord};
 
 /// So many of those who stand in the way of something are named.
 const MOST_NAMED: usize = 4;
@@ -57,7 +57,7 @@ pub struct Table {
     held: BTreeMap<u64, SelectedFile>,
     next: u64,
     /// The oldest first.
-    dockets: Vec<Docket>,
+    dockets: Vec<TransferRecord>,
     /// Of transfers that were given up for another user: whose they were, and their numbers. The oldest first.
     taken_over: VecDeque<(User, i64)>,
 }
@@ -79,11 +79,11 @@ pub struct Guard {
     store: Box<dyn Filestore>,
     table: Box<dyn RecoveryStore>,
     /// Its own selections, and the files of them that are to be emptied.
-    own: BTreeMap<Selection, Own>,
+    own: BTreeMap<Selection, OwnSelection>,
     create_password: Option<Password>,
     /// Who stands in the way of what was refused last: for the journal, and not for the peer.
     aside: Option<String>,
-    most: Most,
+    most: InterruptedLimits,
     /// Others have the table too.
     is_shared: bool,
 }
@@ -99,7 +99,7 @@ type Emptied = (User, NewFile, CalendarTime);
 
 /// A selection of this guard's.
 #[derive(Clone, Debug)]
-struct Own {
+struct OwnSelection {
     name: Name,
     access: AccessRequest,
     /// F-CREATE has overridden the file, which is emptied when what is written is committed, or at the end of the selection.
@@ -128,7 +128,7 @@ impl Guard {
             own: BTreeMap::new(),
             create_password: None,
             aside: None,
-            most: Most::default(),
+            most: InterruptedLimits::default(),
             is_shared: false,
         }
     }
@@ -231,7 +231,7 @@ impl Guard {
         });
         let held = held.unwrap_or_else(|| Err(StoreError::transient(9, "")));
         let selection = held.map_err(|fault| self.locked(fault, None, &name))?;
-        let own = Own { name, access, emptied: None };
+        let own = OwnSelection { name, access, emptied: None };
         self.own.insert(selection, own);
         Ok(selection)
     }

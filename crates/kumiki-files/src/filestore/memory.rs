@@ -98,12 +98,12 @@ impl Contents {
 
 /// A file that is open.
 #[derive(Debug)]
-enum Opened {
+enum OpenFile {
     Reading(Arc<Contents>),
     Writing { name: Name, contents: Contents },
 }
 
-impl Opened {
+impl OpenFile {
     /// Octets that are nobody else's.
     const fn octets(&self) -> u64 {
         match self {
@@ -115,13 +115,13 @@ impl Opened {
 
 /// A file that was handed over and is nowhere open. Its octets count where it was written.
 #[derive(Debug)]
-struct Apart {
-    opened: Option<Opened>,
+struct DetachedFile {
+    opened: Option<OpenFile>,
     octets: u64,
     apart: Arc<AtomicU64>,
 }
 
-impl Drop for Apart {
+impl Drop for DetachedFile {
     fn drop(&mut self) {
         self.apart.fetch_sub(self.octets, Ordering::SeqCst);
     }
@@ -132,7 +132,7 @@ impl Drop for Apart {
 pub struct Memory {
     entries: BTreeMap<Name, Entry>,
     users: BTreeMap<GraphicString, Password>,
-    opened: BTreeMap<u64, Opened>,
+    opened: BTreeMap<u64, OpenFile>,
     next: u64,
     quota: Option<u64>,
     /// Octets of what was handed over.
@@ -188,12 +188,12 @@ impl Memory {
     /// Octets of all that is there or is being written.
     fn used(&self) -> u64 {
         let kept = self.entries.values().map(|entry| entry.contents.size);
-        let written = self.opened.values().map(Opened::octets);
+        let written = self.opened.values().map(OpenFile::octets);
         let apart = self.apart.load(Ordering::SeqCst);
         kept.chain(written).fold(apart, u64::saturating_add)
     }
 
-    fn keep(&mut self, opened: Opened) -> FileId {
+    fn keep(&mut self, opened: OpenFile) -> FileId {
         self.next += 1;
         self.opened.insert(self.next, opened);
         FileId(self.next)
@@ -389,7 +389,7 @@ impl Filestore for Memory {
         entry.read = Some((now, user.name.clone()));
         let contents = Arc::clone(&entry.contents);
         let size = contents.size;
-        Ok((self.keep(Opened::Reading(contents)), size))
+        Ok((self.keep(OpenFile::Reading(contents)), size))
     }
 
     fn write_to(&mut self, _: &User, name: &Name, start: Start) -> Result<(FileId, u64), StoreError> {
@@ -400,20 +400,20 @@ impl Filestore for Memory {
         };
         let size = contents.size;
         let name = name.clone();
-        Ok((self.keep(Opened::Writing { name, contents }), size))
+        Ok((self.keep(OpenFile::Writing { name, contents }), size))
     }
 
     fn read(&mut self, file: FileId, offset: u64, most: usize) -> Result<Message, StoreError> {
         match self.opened.get(&file.0) {
-            Some(Opened::Reading(contents)) => Ok(contents.at(offset, most)),
-            Some(Opened::Writing { contents, .. }) => Ok(contents.at(offset, most)),
+            Some(OpenFile::Reading(contents)) => Ok(contents.at(offset, most)),
+            Some(OpenFile::Writing { contents, .. }) => Ok(contents.at(offset, most)),
             None => Err(StoreError::permanent(5027, "the file is not open")),
         }
     }
 
     fn write(&mut self, file: FileId, offset: u64, data: Message) -> Result<(), StoreError> {
         let closed = || StoreError::permanent(5026, "the file is not open for writing");
-        let Some(Opened::Writing { contents, .. }) = self.opened.get_mut(&file.0) else {
+        let Some(OpenFile::Writing { contents, .. }) = self.opened.get_mut(&file.0) else {
             return Err(closed());
         };
         if offset > contents.size {
@@ -426,7 +426,7 @@ impl Filestore for Memory {
                 return Err(StoreError::space("the store is full"));
             }
         }
-        if let Some(Opened::Writing { contents, .. }) = self.opened.get_mut(&file.0) {
+        if let Some(OpenFile::Writing { contents, .. }) = self.opened.get_mut(&file.0) {
             contents.cut(offset);
             contents.append(data);
         }
@@ -435,13 +435,13 @@ impl Filestore for Memory {
 
     fn commit(&mut self, user: &User, file: FileId, now: CalendarTime) -> Result<(), StoreError> {
         match self.opened.remove(&file.0) {
-            Some(Opened::Writing { name, contents }) => {
+            Some(OpenFile::Writing { name, contents }) => {
                 let entry = self.entry(&name)?;
                 entry.contents = Arc::new(contents);
                 entry.modified = Some((now, user.name.clone()));
                 Ok(())
             }
-            Some(Opened::Reading(_)) | None => Err(StoreError::permanent(5026, "the file is not open for writing")),
+            Some(OpenFile::Reading(_)) | None => Err(StoreError::permanent(5026, "the file is not open for writing")),
         }
     }
 
@@ -453,11 +453,11 @@ impl Filestore for Memory {
         let opened = self.opened.remove(&file.0)?;
         let octets = opened.octets();
         self.apart.fetch_add(octets, Ordering::SeqCst);
-        Some(Detached::new(Apart { opened: Some(opened), octets, apart: Arc::clone(&self.apart) }))
+        Some(Detached::new(DetachedFile { opened: Some(opened), octets, apart: Arc::clone(&self.apart) }))
     }
 
     fn attach(&mut self, file: Detached) -> Result<FileId, StoreError> {
-        let opened = file.downcast().and_then(|mut it: Apart| it.opened.take());
+        let opened = file.downcast().and_then(|mut it: DetachedFile| it.opened.take());
         let opened = opened.ok_or_else(|| StoreError::docket("not of a store in memory"))?;
         Ok(self.keep(opened))
     }

@@ -45,7 +45,7 @@ pub use form::{Form, Lengths};
 pub use guard::{Guard, RecoveryStore, Selection, Table};
 pub use memory::Memory;
 pub use name::Name;
-pub use newlines::{Globaliser, Localiser};
+pub use newlines::{CrlfToLf, LfToCrlf};
 pub(crate) use responder::renaming;
 pub use responder::{Config as ResponderConfig, Responder};
 

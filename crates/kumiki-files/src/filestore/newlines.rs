@@ -16,12 +16,12 @@ pub(crate) struct Point {
 
 /// Takes CR away before LF, in a text that comes in parts.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Localiser {
+pub struct CrlfToLf {
     /// CR was the last, and nothing was said of it yet.
     cr: bool,
 }
 
-impl Localiser {
+impl CrlfToLf {
     /// Adds to `out` what stands for `octets` where the text is kept.
     pub fn take(&mut self, octets: &[u8], out: &mut Vec<u8>) {
         for &octet in octets {
@@ -46,12 +46,12 @@ impl Localiser {
 
 /// Puts CR before LF where there is none yet, in a text that is read in parts.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Globaliser {
+pub struct LfToCrlf {
     /// CR was the last.
     cr: bool,
 }
 
-impl Globaliser {
+impl LfToCrlf {
     /// Adds to `out` what is transferred for `octets`.
     pub fn take(&mut self, octets: &[u8], out: &mut Vec<u8>) {
         self.take_until(octets, usize::MAX, out);
@@ -77,7 +77,7 @@ impl Globaliser {
 
 /// What is to be written behind `at` for what came, and where it ends then.
 pub(super) fn localised(at: Point, data: &Message) -> (Message, Point) {
-    let (mut localiser, mut out) = (Localiser { cr: at.cr }, Vec::with_capacity(data.len() + 1));
+    let (mut localiser, mut out) = (CrlfToLf { cr: at.cr }, Vec::with_capacity(data.len() + 1));
     data.for_each(|octets| localiser.take(octets, &mut out));
     let end = Point { octets: at.octets.saturating_add(out.len() as u64), cr: localiser.cr };
     (Message::owning(out), end)
@@ -98,7 +98,7 @@ pub(super) fn string_at<E>(
     if data.is_empty() {
         return Ok(None);
     }
-    let (mut globaliser, mut out) = (Globaliser { cr: at.cr }, Vec::with_capacity(most));
+    let (mut globaliser, mut out) = (LfToCrlf { cr: at.cr }, Vec::with_capacity(most));
     let (mut taken, mut is_full) = (0, false);
     data.for_each(|octets| {
         if !is_full {
@@ -123,7 +123,7 @@ mod tests {
     }
 
     fn localised_whole(text: &[u8]) -> Vec<u8> {
-        let (mut localiser, mut out) = (Localiser::default(), Vec::new());
+        let (mut localiser, mut out) = (CrlfToLf::default(), Vec::new());
         localiser.take(text, &mut out);
         localiser.end(&mut out);
         out
@@ -131,7 +131,7 @@ mod tests {
 
     fn globalised_whole(text: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
-        Globaliser::default().take(text, &mut out);
+        LfToCrlf::default().take(text, &mut out);
         out
     }
 

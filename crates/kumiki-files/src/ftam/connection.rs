@@ -48,7 +48,7 @@ pub(super) enum Resyncing {
 
 /// What waits for its turn.
 #[derive(Debug)]
-pub(super) enum Out {
+pub(super) enum QueuedSend {
     /// One P-DATA.
     Values {
         values: Values,
@@ -153,7 +153,7 @@ pub(super) struct Connection {
     pub(super) group: Values,
     /// A data element that the user gives in parts.
     pub(super) part: Message,
-    pub(super) out: VecDeque<Out>,
+    pub(super) out: VecDeque<QueuedSend>,
     /// P-DATA that presentation takes.
     pub(super) room: u32,
     /// Of it, what the user has been told of and has not used.
@@ -259,14 +259,14 @@ impl Connection {
 
     /// Puts one P-DATA behind what waits.
     pub(super) fn put(&mut self, values: Values, data: bool) {
-        self.out.push_back(Out::Values { values, data });
+        self.out.push_back(QueuedSend::Values { values, data });
     }
 
     /// Data of a transfer that is over, or begins again, need not be sent.
     pub(super) fn purge_data(&mut self, cx: &mut Context<'_>) {
         let mut purged = 0_u32;
         self.out.retain(|out| {
-            let data = matches!(out, Out::Values { data: true, .. });
+            let data = matches!(out, QueuedSend::Values { data: true, .. });
             purged = purged.saturating_add(u32::from(data));
             !data
         });
@@ -322,7 +322,7 @@ impl Connection {
             self.giving = true;
             let (tokens, data) = (Tokens::MINOR, None);
             let give = session::Primitive::GiveTokens { tokens, data };
-            self.out.push_back(Out::Session(give));
+            self.out.push_back(QueuedSend::Session(give));
         }
     }
 
@@ -356,13 +356,13 @@ impl Connection {
         }
         while let Some(next) = self.out.pop_front() {
             let needs_token = match &next {
-                Out::Session(primitive) => {
+                QueuedSend::Session(primitive) => {
                     matches!(primitive, session::Primitive::SyncMinor { .. })
                 }
-                Out::Release(_) => self.has_points(),
-                Out::Values { .. } => false,
+                QueuedSend::Release(_) => self.has_points(),
+                QueuedSend::Values { .. } => false,
             };
-            let blocked = matches!(next, Out::Values { .. }) && self.room == 0 || needs_token && !self.token;
+            let blocked = matches!(next, QueuedSend::Values { .. }) && self.room == 0 || needs_token && !self.token;
             if blocked {
                 self.out.push_front(next);
                 if needs_token && !self.pleased {
@@ -373,11 +373,11 @@ impl Connection {
                 return;
             }
             match next {
-                Out::Values { values, .. } => {
+                QueuedSend::Values { values, .. } => {
                     self.room -= 1;
                     self.ends.say(Special::new(PData(values)), cx);
                 }
-                Out::Session(primitive) => {
+                QueuedSend::Session(primitive) => {
                     if let session::Primitive::GiveTokens { .. } = primitive {
                         self.token = false;
                         self.giving = false;
@@ -387,7 +387,7 @@ impl Connection {
                     }
                     self.ends.say(Special::new(primitive), cx);
                 }
-                Out::Release(data) => self.ends.release(Some(data), cx),
+                QueuedSend::Release(data) => self.ends.release(Some(data), cx),
             }
             if self.resyncing != Resyncing::No {
                 return;

@@ -66,7 +66,7 @@ mod tests;
 
 use connection::{Connection, Phase};
 pub use negotiation::{Capabilities, objection};
-pub use states::{Machine, Side, State, Step, Wrong};
+pub use states::{Machine, Side, State, StateError, Step};
 
 /// The file service (ISO 8571-3): its users also speak [`Primitive`].
 pub const SERVICE: Service = Service::CONNECTION.named("FTAM");

@@ -7,7 +7,7 @@ use kumiki_osi_service::ftam::regime::{InitializeRequest, InitializeResponse};
 use kumiki_osi_service::presentation::{Context as Proposed, ContextId};
 use kumiki_osi_service::session::{FunctionalUnits as SessionUnits, TokenSetting};
 
-use super::connection::{Out, identifier, written};
+use super::connection::{QueuedSend, identifier, written};
 use super::*;
 
 /// Functional units that need synchronisation points.
@@ -370,7 +370,7 @@ impl Ftam {
         connection.ends.state = next;
         let data = written(fpdu);
         if asks {
-            connection.out.push_back(Out::Release(data));
+            connection.out.push_back(QueuedSend::Release(data));
             connection.flush(cx);
         } else {
             connection.ends.release(Some(data), cx);

@@ -7,7 +7,7 @@ use kumiki_osi_service::ftam::data::DataElement;
 use kumiki_osi_service::session::{self, Resync};
 use kumiki_wire::files::ftam::data;
 
-use super::connection::{Out, Resyncing, one, written};
+use super::connection::{QueuedSend, Resyncing, one, written};
 use super::document::Document;
 use super::*;
 
@@ -147,7 +147,7 @@ impl Ftam {
         let number = connection.points.next;
         connection.points.set_one();
         let sync = session::Primitive::SyncMinor { number, explicit: true, data: None };
-        connection.out.push_back(Out::Session(sync));
+        connection.out.push_back(QueuedSend::Session(sync));
         connection.flush(cx);
     }
 
@@ -162,7 +162,7 @@ impl Ftam {
         };
         let data = None;
         let reply = session::Primitive::SyncMinorReply { number, data };
-        connection.out.push_back(Out::Session(reply));
+        connection.out.push_back(QueuedSend::Session(reply));
         connection.flush(cx);
     }
 }
@@ -227,7 +227,7 @@ impl Connection {
         };
         let resync = session::Primitive::Resync { kind, number, tokens: self.setting(), data: Some(data) };
         // Behind what is to be known to the peer before.
-        self.out.push_back(Out::Session(resync));
+        self.out.push_back(QueuedSend::Session(resync));
     }
 
     /// Its answer.

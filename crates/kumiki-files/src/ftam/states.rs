@@ -128,7 +128,7 @@ pub enum Step {
 
 /// Why something is not allowed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
-pub enum Wrong {
+pub enum StateError {
     /// Not in this state, or not from this side.
     #[error("{0} when the state is {1:?}")]
     Time(Kind, State),
@@ -152,7 +152,7 @@ pub enum Wrong {
     Check(State),
 }
 
-impl Wrong {
+impl StateError {
     /// What an abort says of it: seen by the protocol machine of `observer`, caused by the one across.
     #[must_use]
     pub fn diagnostic(self, observer: Side) -> Diagnostic {
@@ -190,7 +190,7 @@ enum Group {
 
 /// A request whose response is waited for.
 #[derive(Clone, Copy, Debug)]
-struct Asked {
+struct PendingService {
     service: &'static Service,
     by: Side,
 }
@@ -205,7 +205,7 @@ pub struct Machine {
     state: State,
     units: FunctionalUnits,
     class: ServiceClasses,
-    asked: VecDeque<Asked>,
+    asked: VecDeque<PendingService>,
     group: Group,
     members: Vec<Kind>,
     /// Who has asked for the transfer to be cancelled and has no response: both, where requests crossed.
@@ -258,8 +258,8 @@ impl Machine {
     /// `sender` sends `fpdu`: this end is about to, or the peer's has arrived.
     ///
     /// # Errors
-    /// It is not allowed. Nothing changes; of a peer, the association is to be aborted with [`Wrong::diagnostic`].
-    pub fn on(&mut self, sender: Side, fpdu: &Fpdu) -> Result<Step, Wrong> {
+    /// It is not allowed. Nothing changes; of a peer, the association is to be aborted with [`StateError::diagnostic`].
+    pub fn on(&mut self, sender: Side, fpdu: &Fpdu) -> Result<Step, StateError> {
         let kind = fpdu.kind();
         if self.closes(kind)? {
             return Ok(Step::Take);
@@ -280,7 +280,7 @@ impl Machine {
     ///
     /// # Errors
     /// Nothing is transferred from there.
-    pub fn on_data(&mut self, sender: Side) -> Result<Step, Wrong> {
+    pub fn on_data(&mut self, sender: Side) -> Result<Step, StateError> {
         if self.is_late(sender) {
             return Ok(Step::Drop);
         }
@@ -295,14 +295,14 @@ impl Machine {
             | State::WriteEnded
             | State::Cancelling => false,
         };
-        if allowed && self.asked.is_empty() { Ok(Step::Take) } else { Err(Wrong::Data(self.state)) }
+        if allowed && self.asked.is_empty() { Ok(Step::Take) } else { Err(StateError::Data(self.state)) }
     }
 
     /// `sender` sends F-CHECK, or, as `response`, its response.
     ///
     /// # Errors
     /// Nothing is transferred from there, or neither recovery nor restart was agreed.
-    pub fn on_check(&mut self, sender: Side, response: bool) -> Result<Step, Wrong> {
+    pub fn on_check(&mut self, sender: Side, response: bool) -> Result<Step, StateError> {
         if self.is_late(sender) {
             return Ok(Step::Drop);
         }
@@ -316,7 +316,7 @@ impl Machine {
             State::WriteEnded => response && source == Side::Initiator,
             State::Closed | State::Initialized | State::Selected | State::Open | State::Cancelling => false,
         };
-        if allowed && !(self.units & checked).is_empty() { Ok(Step::Take) } else { Err(Wrong::Check(self.state)) }
+        if allowed && !(self.units & checked).is_empty() { Ok(Step::Take) } else { Err(StateError::Check(self.state)) }
     }
 
     /// The F-CANCEL or F-RESTART that this end has asked for does not count: it was a resynchronisation of the session that met another. Which one
@@ -349,25 +349,25 @@ impl Machine {
     }
 
     /// Aborts end everything.
-    fn closes(&mut self, kind: Kind) -> Result<bool, Wrong> {
+    fn closes(&mut self, kind: Kind) -> Result<bool, StateError> {
         if !matches!(kind, Kind::UserAbort | Kind::ProviderAbort) {
             return Ok(false);
         }
         if self.state == State::Closed && self.asked.is_empty() {
-            return Err(Wrong::Time(kind, self.state));
+            return Err(StateError::Time(kind, self.state));
         }
         *self = Self::new(self.local);
         Ok(true)
     }
 
     /// F-CANCEL, and what is dropped because of it.
-    fn on_cancel(&mut self, sender: Side, kind: Kind) -> Result<Option<Step>, Wrong> {
+    fn on_cancel(&mut self, sender: Side, kind: Kind) -> Result<Option<Step>, StateError> {
         if kind == Kind::CancelRequest {
             return self.on_cancel_request(sender).map(Some);
         }
         if kind == Kind::CancelResponse {
             let asked = self.cancels.iter().position(|by| *by == sender.other());
-            self.cancels.remove(asked.ok_or(Wrong::Unasked(kind))?);
+            self.cancels.remove(asked.ok_or(StateError::Unasked(kind))?);
             if self.cancels.is_empty() {
                 self.state = State::Open;
             }
@@ -384,7 +384,7 @@ impl Machine {
         ends || (restarts && self.state == State::Cancelling)
     }
 
-    fn on_cancel_request(&mut self, sender: Side) -> Result<Step, Wrong> {
+    fn on_cancel_request(&mut self, sender: Side) -> Result<Step, StateError> {
         let allowed = match self.state {
             State::Reading | State::Writing => true,
             // The peer may not have seen the end of the data when it sent this. Of both ends the initiator can cancel until it has asked for the end of the
@@ -397,7 +397,7 @@ impl Machine {
             State::Closed | State::Initialized | State::Selected | State::Open => false,
         };
         if !allowed {
-            return Err(Wrong::Time(Kind::CancelRequest, self.state));
+            return Err(StateError::Time(Kind::CancelRequest, self.state));
         }
         if self.state != State::Cancelling {
             self.cancelled = self.state;
@@ -409,7 +409,7 @@ impl Machine {
     }
 
     /// The brackets of groups.
-    fn on_bracket(&mut self, sender: Side, kind: Kind) -> Result<bool, Wrong> {
+    fn on_bracket(&mut self, sender: Side, kind: Kind) -> Result<bool, StateError> {
         let request = matches!(kind, Kind::BeginGroupRequest | Kind::EndGroupRequest);
         let response = matches!(kind, Kind::BeginGroupResponse | Kind::EndGroupResponse);
         if !request && !response {
@@ -424,22 +424,22 @@ impl Machine {
         );
         let by = if request { Side::Initiator } else { Side::Responder };
         if !self.units.contains(FunctionalUnits::GROUPING) {
-            return Err(Wrong::Unit(kind, FunctionalUnits::GROUPING));
+            return Err(StateError::Unit(kind, FunctionalUnits::GROUPING));
         }
         if sender != by || !from {
-            return Err(Wrong::Time(kind, self.state));
+            return Err(StateError::Time(kind, self.state));
         }
         match (kind, self.group) {
             (Kind::BeginGroupRequest, _) => {
                 if let Some(waiting) = self.waits_for() {
-                    return Err(Wrong::Early(kind, waiting));
+                    return Err(StateError::Early(kind, waiting));
                 }
                 self.members.clear();
                 self.group = Group::Asking;
             }
             (Kind::EndGroupRequest, _) => {
                 if !self.is_group_allowed() {
-                    return Err(Wrong::Group(kind));
+                    return Err(StateError::Group(kind));
                 }
                 self.group = Group::Asked;
             }
@@ -448,7 +448,7 @@ impl Machine {
                     self.state = state;
                     self.asked.clear();
                 } else if let Some(waiting) = self.waits_for() {
-                    return Err(Wrong::Early(kind, waiting));
+                    return Err(StateError::Early(kind, waiting));
                 }
                 self.group = Group::None;
             }
@@ -480,43 +480,43 @@ impl Machine {
         pair && between.iter().all(attributes)
     }
 
-    fn on_request(&mut self, sender: Side, kind: Kind) -> Result<Step, Wrong> {
-        let time = Wrong::Time(kind, self.state);
+    fn on_request(&mut self, sender: Side, kind: Kind) -> Result<Step, StateError> {
+        let time = StateError::Time(kind, self.state);
         let service = SERVICES
             .iter()
             .find(|one| one.request == kind && one.from == self.state && one.by.is_none_or(|by| by == sender));
         let service = service.ok_or(time)?;
         if !service.unit.is_empty() && (service.unit & self.units).is_empty() {
-            return Err(Wrong::Unit(kind, service.unit));
+            return Err(StateError::Unit(kind, service.unit));
         }
         match self.group {
             Group::None => {
                 if let Some(waiting) = self.waits_for() {
-                    return Err(Wrong::Early(kind, waiting));
+                    return Err(StateError::Early(kind, waiting));
                 }
             }
             Group::Asking if service.grouped && self.members.len() < MOST_MEMBERS => {
                 self.members.push(kind);
             }
             Group::Asking | Group::Asked | Group::Answering { .. } => {
-                return Err(Wrong::Group(kind));
+                return Err(StateError::Group(kind));
             }
         }
         let by = sender;
         match (service.response, self.group) {
             (None, _) => self.state = service.done,
-            (Some(_), Group::None) => self.asked.push_back(Asked { service, by }),
+            (Some(_), Group::None) => self.asked.push_back(PendingService { service, by }),
             (Some(_), Group::Asking | Group::Asked | Group::Answering { .. }) => {
-                self.asked.push_back(Asked { service, by });
+                self.asked.push_back(PendingService { service, by });
                 self.state = service.done;
             }
         }
         Ok(Step::Take)
     }
 
-    fn on_response(&mut self, sender: Side, fpdu: &Fpdu) -> Result<(), Wrong> {
+    fn on_response(&mut self, sender: Side, fpdu: &Fpdu) -> Result<(), StateError> {
         let kind = fpdu.kind();
-        let unasked = Wrong::Unasked(kind);
+        let unasked = StateError::Unasked(kind);
         if matches!(self.group, Group::Asking | Group::Asked) {
             return Err(unasked);
         }

@@ -17,7 +17,7 @@ pub(super) const MOST_WAITING: usize = 64;
 
 /// What waits for its turn.
 #[derive(Debug)]
-pub(super) enum Out {
+pub(super) enum QueuedSend {
     /// A PDU; with the number of the service that is over when it has left.
     Pdu(Message, Option<u32>),
     /// A-RELEASE.
@@ -39,7 +39,7 @@ pub(super) struct Connection {
     pub(super) asked: BTreeMap<u32, Service>,
     /// Services that the peer has asked for.
     pub(super) pending: BTreeMap<u32, Service>,
-    pub(super) out: VecDeque<Out>,
+    pub(super) out: VecDeque<QueuedSend>,
     /// Values that presentation takes.
     pub(super) room: u32,
     /// Values that presentation may be granted and was not, because too much waits.
@@ -81,16 +81,16 @@ impl Connection {
 
     /// Puts a PDU behind what waits.
     pub(super) fn put(&mut self, pdu: Pdu, over: Option<u32>) {
-        self.out.push_back(Out::Pdu(kumiki_wire::files::mms::emit(pdu), over));
+        self.out.push_back(QueuedSend::Pdu(kumiki_wire::files::mms::emit(pdu), over));
     }
 
     /// Hands down what there is room for.
     pub(super) fn flush(&mut self, cx: &mut Context<'_>) {
         while let Some(next) = self.out.pop_front() {
             match next {
-                Out::Pdu(data, over) => {
+                QueuedSend::Pdu(data, over) => {
                     if self.room == 0 {
-                        self.out.push_front(Out::Pdu(data, over));
+                        self.out.push_front(QueuedSend::Pdu(data, over));
                         break;
                     }
                     self.room -= 1;
@@ -101,7 +101,7 @@ impl Connection {
                     let values = core::iter::once(Value { context, data }).collect();
                     self.ends.say(Special::new(PData(values)), cx);
                 }
-                Out::Release => self.ends.release(None, cx),
+                QueuedSend::Release => self.ends.release(None, cx),
             }
         }
         if self.owed > 0 && self.out.len() < MOST_WAITING {

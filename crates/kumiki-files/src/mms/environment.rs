@@ -192,11 +192,11 @@ impl Mms {
         match todo {
             Action::Conclude => connection.put(Pdu::ConcludeRequest, None),
             Action::Agree | Action::Cross => connection.put(Pdu::ConcludeResponse, None),
-            Action::Release => connection.out.push_back(Out::Release),
+            Action::Release => connection.out.push_back(QueuedSend::Release),
             Action::TellReleased => connection.ends.tell_released(None, cx),
             Action::TellAndRelease => {
                 connection.ends.tell_released(None, cx);
-                connection.out.push_back(Out::Release);
+                connection.out.push_back(QueuedSend::Release);
             }
             Action::Misuse => cx.drop("not possible in this state of the environment"),
             Action::Nothing

@@ -44,7 +44,7 @@ pub mod states;
 #[cfg(test)]
 mod tests;
 
-use connection::{Connection, Out};
+use connection::{Connection, QueuedSend};
 use states::{Action, Event, State};
 
 /// The services of MMS (ISO 9506-1): its users speak [`Pdu`].

@@ -54,7 +54,7 @@ impl Mms {
             let error = ServiceError::new(ErrorClass::SERVICE, PDU_SIZE);
             data = kumiki_wire::files::mms::emit(Pdu::Error { invoke, error });
         }
-        connection.out.push_back(Out::Pdu(data, over));
+        connection.out.push_back(QueuedSend::Pdu(data, over));
         connection.flush(cx);
         self.counters.sent += 1;
         self.counters.file_sent += file as u64;

@@ -15,7 +15,7 @@ use kumiki_osi_service::mms::{
 };
 
 use super::listing;
-use super::serving::{Served, Serving, answer};
+use super::serving::{OpenFrsm, Served, answer};
 use super::{Action, CLIENT_SERVICES, piece};
 use crate::file_user::{Failure, Gain, Layer, Operation, Plan};
 use crate::mms::{self, Mms};
@@ -56,7 +56,7 @@ enum Phase {
     /// fileClose.
     Closing,
     /// obtainFile.
-    Obtaining(Serving),
+    Obtaining(OpenFrsm),
     /// fileDirectory for `ls`; the last name seen.
     Listing(Option<FileName>),
     /// fileRename or fileDelete.
@@ -336,7 +336,7 @@ impl Client {
                     destination_file: name.as_str().into(),
                 }));
                 self.plan.progress.expected = source.size();
-                (Phase::Obtaining(Serving::new(own, most)), request)
+                (Phase::Obtaining(OpenFrsm::new(own, most)), request)
             }
             Operation::List { name } => (Phase::Listing(None), list(name, None)),
             Operation::Stat { name } => (Phase::Looking, list(name, None)),

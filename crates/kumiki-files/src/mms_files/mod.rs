@@ -90,7 +90,7 @@ impl From<Pdu> for Action {
 }
 
 impl FileProtocol for Mms {
-    type Said = Pdu;
+    type Primitive = Pdu;
     type Action = Action;
     const SERVICE: graph::Service = mms::SERVICE;
     const FOREIGN: &'static str = "not of MMS";

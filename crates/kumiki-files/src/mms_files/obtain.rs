@@ -35,7 +35,7 @@ enum Stage {
 
 /// Where it is written.
 #[derive(Clone, Copy, Debug)]
-struct Written {
+struct ObtainedFile {
     selection: Selection,
     is_new: bool,
     file: FileId,
@@ -52,7 +52,7 @@ pub(super) struct Obtain {
     frsm: Option<i32>,
     /// The size that the client has told.
     size: u64,
-    written: Option<Written>,
+    written: Option<ObtainedFile>,
     /// The request without an answer.
     asked: Option<u32>,
     /// What is to be asked when there is credit.
@@ -220,7 +220,7 @@ impl Responder {
         let started = guard.store().write_to(&user, &obtain.destination, Start::Replace);
         match started {
             Ok((file, at)) => {
-                obtain.written = Some(Written { selection: created.selection, is_new: created.is_new, file, at });
+                obtain.written = Some(ObtainedFile { selection: created.selection, is_new: created.is_new, file, at });
             }
             Err(why) => {
                 if created.is_new {

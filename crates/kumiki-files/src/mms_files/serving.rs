@@ -12,7 +12,7 @@ const FRSM: i32 = 1;
 
 /// A file that the server may read.
 #[derive(Clone, Debug)]
-pub(super) struct Serving {
+pub(super) struct OpenFrsm {
     /// As what it is asked for.
     pub(super) name: FileName,
     /// It is open, and this is the next octet.
@@ -35,7 +35,7 @@ pub(super) enum Served {
     Failed(String),
 }
 
-impl Serving {
+impl OpenFrsm {
     pub(super) const fn new(name: FileName, piece: usize) -> Self {
         Self { name, at: None, moved: 0, opened: false, ended: false, piece }
     }

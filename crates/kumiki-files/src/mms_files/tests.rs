@@ -22,7 +22,7 @@ use crate::filestore::tests::{name, today};
 use crate::filestore::{Guard, Memory, User};
 use crate::mms::{self as environment, Mms};
 use crate::node::{End, InitiatingUser as _, RespondingUser as _};
-use crate::test_cut::Cut;
+use crate::test_cut::BreakingLine;
 use kumiki_graph::loopback::{self, Loopback};
 use kumiki_osi::acse::{self, Acse};
 use kumiki_osi::presentation::{self, Presentation};
@@ -127,7 +127,7 @@ fn run(memory: Memory, plan: Vec<Operation>) -> Graph {
 fn run_as(usual: Usual, memory: Memory, plan: Vec<Operation>) -> Graph {
     let mut graph = Graph::new(1, 0);
     let task = graph.add_task("cpu");
-    let cut = Cut::behind(usual.cut.into_iter().collect(), false);
+    let cut = BreakingLine::behind(usual.cut.into_iter().collect(), false);
     let loopback = Loopback::new(loopback::Config::default());
     let server = FileServer::new(usual.server, Guard::new(Box::new(memory)));
     let nodes: [(&str, Box<dyn Protocol>); 9] = [

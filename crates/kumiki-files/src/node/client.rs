@@ -18,7 +18,7 @@ const WAITED: u32 = 1;
 
 /// What whoever runs the node wants of it while it runs; see [`FileClient::want`].
 #[derive(Debug)]
-pub enum Want {
+pub enum ClientRequest {
     /// This is done too.
     Do(Operation),
     /// The association ends in order when the plan is done.
@@ -32,7 +32,7 @@ pub enum Want {
 }
 
 /// What an initiating user wants to have done.
-type Wishes<U> = Vec<<<U as InitiatingUser>::Protocol as FileProtocol>::Action>;
+type Actions<U> = Vec<<<U as InitiatingUser>::Protocol as FileProtocol>::Action>;
 
 /// The initiating user of a protocol: does a [`Plan`] over one association. What is to be done is added to `out`.
 pub trait InitiatingUser: Debug + Send + Sized + 'static {
@@ -56,7 +56,7 @@ pub trait InitiatingUser: Debug + Send + Sized + 'static {
     fn is_busy(&self) -> bool;
 
     /// Begins what is next, where nothing is under way.
-    fn go_on(&mut self, out: &mut Wishes<Self>);
+    fn go_on(&mut self, out: &mut Actions<Self>);
 
     /// Nothing more can be done, for this reason.
     fn end_all(&mut self, why: Failure);
@@ -73,21 +73,21 @@ pub trait InitiatingUser: Debug + Send + Sized + 'static {
     ///
     /// # Errors
     /// What was answered is no answer.
-    fn on_opened(&mut self, association: Association, out: &mut Wishes<Self>) -> Result<(), Reason>;
+    fn on_opened(&mut self, association: Association, out: &mut Actions<Self>) -> Result<(), Reason>;
 
     /// What the provider says.
-    fn on(&mut self, said: <Self::Protocol as FileProtocol>::Said, out: &mut Wishes<Self>);
+    fn on(&mut self, said: <Self::Protocol as FileProtocol>::Primitive, out: &mut Actions<Self>);
 
     /// A data element, of a protocol that has them.
-    fn on_data(&mut self, data: Message, out: &mut Wishes<Self>) {
+    fn on_data(&mut self, data: Message, out: &mut Actions<Self>) {
         let _ = (data, out);
     }
 
     /// So many more may be said of what needs credit.
-    fn on_credit(&mut self, messages: u32, out: &mut Wishes<Self>);
+    fn on_credit(&mut self, messages: u32, out: &mut Actions<Self>);
 
     /// The responder wants to end, by a protocol that lets it.
-    fn on_released(&mut self, out: &mut Wishes<Self>) {
+    fn on_released(&mut self, out: &mut Actions<Self>) {
         let _ = out;
     }
 
@@ -95,10 +95,10 @@ pub trait InitiatingUser: Debug + Send + Sized + 'static {
     fn on_aborted(&mut self, reason: Reason);
 
     /// Gives up: ends a transfer under way, does nothing else of the plan, and ends in order.
-    fn give_up(&mut self, out: &mut Wishes<Self>);
+    fn give_up(&mut self, out: &mut Actions<Self>);
 
     /// Ends the association at once.
-    fn abort(&mut self, why: Failure, out: &mut Wishes<Self>);
+    fn abort(&mut self, why: Failure, out: &mut Actions<Self>);
 
     /// What was agreed on, in words; empty before the association stands.
     fn agreed(&self) -> String;
@@ -134,13 +134,13 @@ pub trait InitiatingUser: Debug + Send + Sized + 'static {
     }
 
     /// Adds to the plan.
-    fn add(&mut self, operation: Operation, out: &mut Wishes<Self>) {
+    fn add(&mut self, operation: Operation, out: &mut Actions<Self>) {
         self.plan_mut().add(operation);
         self.go_on(out);
     }
 
     /// Ends the association in order when the plan is done.
-    fn end(&mut self, out: &mut Wishes<Self>) {
+    fn end(&mut self, out: &mut Actions<Self>) {
         self.plan_mut().hold(false);
         self.go_on(out);
     }
@@ -197,7 +197,7 @@ pub struct FileClient<U: InitiatingUser> {
     /// An association is there, or is asked for.
     calls: bool,
     timer: TimerSlot,
-    wanted: Vec<Want>,
+    wanted: Vec<ClientRequest>,
     /// It does not call again.
     is_once: bool,
 }
@@ -252,7 +252,7 @@ impl<U: InitiatingUser> FileClient<U> {
     }
 
     /// Wants something; the node does it when it is woken with [`WAKE`].
-    pub fn want(&mut self, want: Want) {
+    pub fn want(&mut self, want: ClientRequest) {
         self.wanted.push(want);
     }
 
@@ -280,7 +280,7 @@ impl<U: InitiatingUser> FileClient<U> {
         self.plan().is_over()
     }
 
-    fn with(&mut self, cx: &mut Context<'_>, act: impl FnOnce(&mut U, &mut Wishes<U>)) {
+    fn with(&mut self, cx: &mut Context<'_>, act: impl FnOnce(&mut U, &mut Actions<U>)) {
         let Some(provider) = self.provider else {
             return cx.drop("no association");
         };
@@ -321,14 +321,14 @@ impl<U: InitiatingUser> FileClient<U> {
         let (mut out, mut lost) = (Vec::new(), None);
         for want in core::mem::take(&mut self.wanted) {
             match want {
-                Want::Do(operation) => self.client.add(operation, &mut out),
-                Want::End => self.client.end(&mut out),
-                Want::GiveUp if self.client.breaks_off() => self.drop_call(Reason::Down, cx),
-                Want::GiveUp if self.client.plan().stands() => self.client.give_up(&mut out),
-                Want::GiveUp => self.client.abort(Failure::local("given up"), &mut out),
-                Want::Abort(why) => self.client.abort(why, &mut out),
-                Want::Lost(why) if self.client.can_go_on() => lost = Some(why),
-                Want::Lost(why) => self.client.abort(why, &mut out),
+                ClientRequest::Do(operation) => self.client.add(operation, &mut out),
+                ClientRequest::End => self.client.end(&mut out),
+                ClientRequest::GiveUp if self.client.breaks_off() => self.drop_call(Reason::Down, cx),
+                ClientRequest::GiveUp if self.client.plan().stands() => self.client.give_up(&mut out),
+                ClientRequest::GiveUp => self.client.abort(Failure::local("given up"), &mut out),
+                ClientRequest::Abort(why) => self.client.abort(why, &mut out),
+                ClientRequest::Lost(why) if self.client.can_go_on() => lost = Some(why),
+                ClientRequest::Lost(why) => self.client.abort(why, &mut out),
             }
         }
         if let Some(why) = lost {

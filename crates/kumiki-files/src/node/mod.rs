@@ -25,7 +25,7 @@ use core::fmt::Debug;
 use kumiki_graph::{Below, Context, Handle, Request, Service, Token};
 use kumiki_octets::Payload;
 
-pub use client::{ClientConfig, FileClient, InitiatingUser, Want};
+pub use client::{ClientConfig, ClientRequest, FileClient, InitiatingUser};
 pub use door::{Counters, Door, End};
 pub use server::{Called, FileServer, Recovers, RespondingUser, ServerConfig};
 
@@ -42,7 +42,7 @@ pub const WAKE: Token = Token { session: LISTENER, kind: 0 };
 /// A protocol of files, as its users have it. Its provider implements it, which is the layer below the nodes.
 pub trait FileProtocol: 'static {
     /// What crosses between provider and user beside the primitives of any association.
-    type Said: Payload;
+    type Primitive: Payload;
     /// What a user wants to have done.
     type Action: Debug;
     /// What the provider offers.

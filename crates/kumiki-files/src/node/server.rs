@@ -50,10 +50,10 @@ pub struct Recovers {
 }
 
 /// What a responding user says.
-type Said<U> = <<U as RespondingUser>::Protocol as FileProtocol>::Said;
+type UserPrimitive<U> = <<U as RespondingUser>::Protocol as FileProtocol>::Primitive;
 
 /// What a responding user wants to have done.
-type Wishes<U> = Vec<<<U as RespondingUser>::Protocol as FileProtocol>::Action>;
+type Actions<U> = Vec<<<U as RespondingUser>::Protocol as FileProtocol>::Action>;
 
 /// The responding user of a protocol, on one association. What is to be done is added to `out`.
 pub trait RespondingUser: Debug + Send + Sized + 'static {
@@ -76,26 +76,26 @@ pub trait RespondingUser: Debug + Send + Sized + 'static {
     ) -> Called<Self>;
 
     /// What the provider says.
-    fn on(&mut self, said: Said<Self>, now: CalendarTime, guard: &mut Guard, out: &mut Wishes<Self>);
+    fn on(&mut self, said: UserPrimitive<Self>, now: CalendarTime, guard: &mut Guard, out: &mut Actions<Self>);
 
     /// A data element, of a protocol that has them.
-    fn on_data(&mut self, data: Message, guard: &mut Guard, out: &mut Wishes<Self>) {
+    fn on_data(&mut self, data: Message, guard: &mut Guard, out: &mut Actions<Self>) {
         let _ = (data, guard, out);
     }
 
     /// So many more may be said of what needs credit.
-    fn on_credit(&mut self, messages: u32, guard: &mut Guard, out: &mut Wishes<Self>);
+    fn on_credit(&mut self, messages: u32, guard: &mut Guard, out: &mut Actions<Self>);
 
     /// The initiator wants to end, by a protocol that leaves that to association control.
-    fn on_released(&mut self, guard: &mut Guard, out: &mut Wishes<Self>) {
+    fn on_released(&mut self, guard: &mut Guard, out: &mut Actions<Self>) {
         let _ = (guard, out);
     }
 
     /// Ends the association for this reason, if it has not ended.
-    fn stop(&mut self, why: StoreError, guard: &mut Guard, out: &mut Wishes<Self>);
+    fn stop(&mut self, why: StoreError, guard: &mut Guard, out: &mut Actions<Self>);
 
     /// The same because nothing has come for too long.
-    fn expire(&mut self, why: StoreError, guard: &mut Guard, out: &mut Wishes<Self>) {
+    fn expire(&mut self, why: StoreError, guard: &mut Guard, out: &mut Actions<Self>) {
         self.stop(why, guard, out);
     }
 
@@ -112,7 +112,7 @@ pub trait RespondingUser: Debug + Send + Sized + 'static {
     fn keeps_others_out(&self, guard: &mut Guard) -> bool;
 
     /// The transfer that is to go on by what the provider says, where the protocol knows of such.
-    fn recovers(&self, said: &Said<Self>) -> Option<Recovers> {
+    fn recovers(&self, said: &UserPrimitive<Self>) -> Option<Recovers> {
         let _ = said;
         None
     }
@@ -124,7 +124,7 @@ pub trait RespondingUser: Debug + Send + Sized + 'static {
     }
 
     /// Ends the association that [has](Self::has) an activity with which its user goes on elsewhere: it has broken, and nobody has told us.
-    fn supersede(&mut self, guard: &mut Guard, out: &mut Wishes<Self>) {
+    fn supersede(&mut self, guard: &mut Guard, out: &mut Actions<Self>) {
         let _ = (guard, out);
     }
 }
@@ -168,7 +168,7 @@ struct Session<U: RespondingUser> {
     responder: U,
     idle: TimerSlot,
     /// What it asks to recover is still with another association.
-    held: Option<PendingRecovery<Said<U>>>,
+    held: Option<PendingRecovery<UserPrimitive<U>>>,
 }
 
 /// What asks for a transfer to go on, and waits.
@@ -269,7 +269,7 @@ impl<U: RespondingUser> FileServer<U> {
     }
 
     /// Lets the responder of a session do something, and does what it wants. A session that is aborted by that is forgotten.
-    fn with(&mut self, user: Handle, cx: &mut Context<'_>, act: impl FnOnce(&mut U, &mut Guard, &mut Wishes<U>)) {
+    fn with(&mut self, user: Handle, cx: &mut Context<'_>, act: impl FnOnce(&mut U, &mut Guard, &mut Actions<U>)) {
         let Some(session) = self.sessions.get(user) else {
             return cx.drop("no such association");
         };
@@ -302,7 +302,7 @@ impl<U: RespondingUser> FileServer<U> {
     }
 
     /// What the provider of a session says. Where that is to go on with a transfer that an association of another node has, it waits until that has given it up.
-    fn said(&mut self, by: Handle, said: Said<U>, looks: u32, cx: &mut Context<'_>) {
+    fn said(&mut self, by: Handle, said: UserPrimitive<U>, looks: u32, cx: &mut Context<'_>) {
         let recovers = self.sessions.get(by).and_then(|it| it.responder.recovers(&said));
         if let Some(Recovers { user, activity, waits }) = recovers {
             self.supersede(&user, activity, Some(by), cx);

@@ -23,7 +23,7 @@ pub struct Out {
     /// All of the file comes once more, and perhaps it is another one.
     again: Option<Again>,
     /// What makes CR LF to LF, where it is to be.
-    localiser: Option<Localiser>,
+    localiser: Option<CrlfToLf>,
     receipt: Receipt,
 }
 

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use kumiki_files::file_user::{Client, Config, Failure, FileClient, Layer, Operation, OperationOutcome, Progress};
 use kumiki_files::mms_files;
-use kumiki_files::node::{InitiatingUser as _, WAKE, Want};
+use kumiki_files::node::{ClientRequest, InitiatingUser as _, WAKE};
 use kumiki_graph::{Address, Duration, Graph, Instant, NodeId, Protocol};
 use kumiki_io::executor::GraphId;
 use kumiki_io::{Bell, Clock as _, Executor, Pace, Plug, RealClock, ShutdownRequest, unguessable};
@@ -407,17 +407,17 @@ impl Conversation<'_, '_> {
             match self.giving_up {
                 None => {
                     self.giving_up = Some(now);
-                    want = Some(Want::GiveUp);
+                    want = Some(ClientRequest::GiveUp);
                 }
                 Some(since) if now >= since + GRACE => {
-                    want = Some(Want::Abort(Failure::local("given up")));
+                    want = Some(ClientRequest::Abort(Failure::local("given up")));
                 }
                 Some(_) => {}
             }
         } else if now >= self.crossed.1 + calling.call.timeout {
-            want = Some(Want::Lost(silence(calling.call)));
+            want = Some(ClientRequest::Lost(silence(calling.call)));
         } else if client.is_idle() {
-            want = Some(calling.task.next().map_or(Want::End, Want::Do));
+            want = Some(calling.task.next().map_or(ClientRequest::End, ClientRequest::Do));
         }
         if let Some(want) = want {
             client.want(want);

@@ -3,7 +3,7 @@
 use kumiki_files::file_user::{self, Failure, Plan, Settings};
 use kumiki_files::filestore::{self, StoreError};
 use kumiki_files::mms_files;
-use kumiki_files::node::{End, FileClient, FileServer, InitiatingUser, RespondingUser, Want};
+use kumiki_files::node::{ClientRequest, End, FileClient, FileServer, InitiatingUser, RespondingUser};
 use kumiki_graph::{Graph, NodeId};
 
 use super::{MmsSettings, Protocols};
@@ -42,7 +42,7 @@ pub(super) trait Caller {
     /// Whether it waits for something to do.
     fn is_idle(&self) -> bool;
     /// Wants something, at the next [`WAKE`](kumiki_files::node::WAKE).
-    fn want(&mut self, want: Want);
+    fn want(&mut self, want: ClientRequest);
     /// What was started over, and why it was not gone on with.
     fn take_started_over(&mut self) -> Option<(String, Failure)>;
 }
@@ -60,7 +60,7 @@ impl<U: InitiatingUser> Caller for FileClient<U> {
         Self::is_idle(self)
     }
 
-    fn want(&mut self, want: Want) {
+    fn want(&mut self, want: ClientRequest) {
         Self::want(self, want);
     }
 

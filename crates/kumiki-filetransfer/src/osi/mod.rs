@@ -49,7 +49,7 @@ pub use reach::Host;
 pub use kumiki_files::file_user::{
     Failure, Gain, Layer, Operation, OperationOutcome, Progress, PutMode, Secured, Settings, Sink, Source,
 };
-pub use kumiki_files::filestore::{Form, Globaliser, Localiser};
+pub use kumiki_files::filestore::{CrlfToLf, Form, LfToCrlf};
 pub use kumiki_files::mms_files::Settings as MmsSettings;
 pub use kumiki_graph::{Duration, Instant};
 pub use kumiki_octets::{Message, Page};

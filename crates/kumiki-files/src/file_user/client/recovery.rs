@@ -64,7 +64,7 @@ impl Client {
         run.waiting.clear();
         run.unsent.clear();
         run.recovering = true;
-        run.moving = Moving::No;
+        run.moving = TransferState::No;
         self.broken = Some(Broken(failure.clone()));
         true
     }
@@ -182,7 +182,7 @@ impl Run {
 
     /// All that this run has begun is undone: the responder has said so, and nothing of it is in doubt.
     pub(super) fn is_undone(&self) -> bool {
-        self.failure.is_some() && !self.recovering && self.moving == Moving::No
+        self.failure.is_some() && !self.recovering && self.moving == TransferState::No
     }
 
     /// Whether it was interrupted, the responder does not go on with it, and starting over does no harm.
@@ -237,9 +237,9 @@ impl Run {
     /// Whether a transfer is under way, or was to be gone on with, and nothing else is wrong with it.
     pub(super) fn can_go_on(&self) -> bool {
         let moves = match self.moving {
-            Moving::In | Moving::Out | Moving::Ended => true,
-            Moving::No => self.recovering,
-            Moving::Cancelling => false,
+            TransferState::In | TransferState::Out | TransferState::Ended => true,
+            TransferState::No => self.recovering,
+            TransferState::Cancelling => false,
         };
         let can = self.activity.is_some() || self.may_be_repeated() && !self.transferred;
         moves && can && self.failure.is_none()

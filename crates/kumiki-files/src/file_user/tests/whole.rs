@@ -5,7 +5,7 @@ use kumiki_graph::{Duration, Graph, Instant, Protocol, TaskId};
 use super::*;
 use crate::filestore::{Config as ServerConfig, FileServer};
 use crate::ftam::{self, Ftam};
-use crate::test_cut::Cut;
+use crate::test_cut::BreakingLine;
 use kumiki_graph::loopback::{self, Loopback};
 use kumiki_osi::acse::{self, Acse};
 use kumiki_osi::presentation::{self, Presentation};
@@ -33,7 +33,7 @@ fn run_cut(memory: Memory, settings: Settings, plan: Vec<Operation>, after: Vec<
 pub(super) fn built(guard: Guard, client: FileClient, after: Vec<usize>, silent: bool) -> (Graph, TaskId) {
     // So that a test sees the end of it.
     let server = ServerConfig { kept: Duration::from_secs(600), ..ServerConfig::default() };
-    let cut = Cut::behind(after, silent);
+    let cut = BreakingLine::behind(after, silent);
     let mut graph = Graph::new(1, 0);
     let task = graph.add_task("cpu");
     let nodes: [(&str, Box<dyn Protocol>); 9] = [
@@ -159,7 +159,7 @@ fn a_transfer_that_breaks_goes_on_where_it_was() {
     assert_eq!(moved(1), Ok(Gain::Moved(1_000_000)));
     assert!(shelf.taken() == content);
     let node = graph.node("cut").unwrap();
-    let cut = graph.protocol::<Cut>(node).unwrap();
+    let cut = graph.protocol::<BreakingLine>(node).unwrap();
     assert_eq!(cut.after, [0; 0], "after {} messages", cut.gone);
     // What was sent again is less than the file.
     assert!(cut.gone < 2700, "{}", cut.gone);

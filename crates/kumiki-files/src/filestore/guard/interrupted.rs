@@ -14,7 +14,7 @@ use kumiki_osi_service::ftam::contents::ContentsType;
 
 use super::super::newlines::Point;
 use super::super::{Detached, FileId, Name, StoreError, User};
-use super::{Guard, Own, Selection, Table};
+use super::{Guard, OwnSelection, Selection, Table};
 
 /// Of so many transfers that were given up for another user it is remembered, to tell their own.
 const REMEMBERED: usize = 64;
@@ -42,11 +42,11 @@ pub(crate) struct Interrupted {
 
 /// What is kept of it.
 #[derive(Debug)]
-pub(crate) struct Docket {
+pub(crate) struct TransferRecord {
     user: User,
     activity: i64,
     selection: Selection,
-    own: Own,
+    own: OwnSelection,
     file: Option<Detached>,
     /// When it was seen first by who looks after its age.
     since: Option<Instant>,
@@ -60,7 +60,7 @@ pub(crate) struct Docket {
     pub(crate) begin: u64,
 }
 
-impl Docket {
+impl TransferRecord {
     /// Whether this is its selection.
     pub(super) fn has(&self, selection: Selection) -> bool {
         self.selection == selection
@@ -69,14 +69,14 @@ impl Docket {
 
 /// How many are kept, and for how long they stand in the way of others.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Most {
+pub(super) struct InterruptedLimits {
     pub(super) in_all: usize,
     pub(super) of_one: usize,
     /// After this time another user may have the file.
     pub(super) yields_after: Duration,
 }
 
-impl Default for Most {
+impl Default for InterruptedLimits {
     fn default() -> Self {
         Self { in_all: 16, of_one: 4, yields_after: Duration::from_secs(30) }
     }
@@ -122,7 +122,7 @@ impl Guard {
         let Some(own) = self.own.remove(&it.selection) else {
             return false;
         };
-        self.keep(Docket {
+        self.keep(TransferRecord {
             user: it.user,
             activity: it.activity,
             selection: it.selection,
@@ -141,7 +141,7 @@ impl Guard {
     }
 
     /// Keeps what was taken by [`Guard::recover`] and cannot be gone on with as it was asked for.
-    pub(crate) fn keep(&mut self, docket: Docket) {
+    pub(crate) fn keep(&mut self, docket: TransferRecord) {
         let (user, activity) = (docket.user.clone(), docket.activity);
         self.forget_if(|it| it.user == user && it.activity == activity);
         let (most, mut docket) = (self.most, Some(docket));
@@ -170,8 +170,8 @@ impl Guard {
     }
 
     /// Takes the interrupted transfer of this number and user. It has its locks, and goes by [`Guard::take_up`] or [`Guard::keep`].
-    pub(crate) fn recover(&mut self, user: &User, activity: i64) -> Option<Docket> {
-        let is_it = |docket: &Docket| docket.activity == activity && docket.user == *user;
+    pub(crate) fn recover(&mut self, user: &User, activity: i64) -> Option<TransferRecord> {
+        let is_it = |docket: &TransferRecord| docket.activity == activity && docket.user == *user;
         let taken = self.table(|table| {
             let at = table.dockets.iter().position(is_it)?;
             Some(table.dockets.remove(at))
@@ -183,7 +183,7 @@ impl Guard {
     ///
     /// # Errors
     /// 6006 where the store cannot go on with the file; then all of the transfer is gone.
-    pub(crate) fn take_up(&mut self, mut docket: Docket) -> Result<(Selection, Option<FileId>), StoreError> {
+    pub(crate) fn take_up(&mut self, mut docket: TransferRecord) -> Result<(Selection, Option<FileId>), StoreError> {
         let file = docket.file.take().map(|file| self.store.attach(file));
         let file = match file.transpose() {
             Ok(file) => file,
@@ -209,7 +209,7 @@ impl Guard {
 
     /// Gives up the interrupted transfers of others that hold what `which` says and have been kept for long enough: `user` needs the files.
     pub(super) fn take_over(&mut self, user: &User, which: impl Fn(&Name) -> bool) {
-        let yields = |it: &Docket| it.yields && it.user != *user && which(&it.own.name);
+        let yields = |it: &TransferRecord| it.yields && it.user != *user && which(&it.own.name);
         self.table(|table| {
             let taken = table.dockets.iter().filter(|it| yields(it));
             let taken = taken.map(|it| (it.user.clone(), it.activity));
@@ -256,7 +256,7 @@ impl Guard {
         claimed.unwrap_or_default()
     }
 
-    fn forget(&mut self, docket: Docket) {
+    fn forget(&mut self, docket: TransferRecord) {
         // What was written goes with it.
         drop(docket.file);
         if docket.is_new {
@@ -266,7 +266,7 @@ impl Guard {
         self.deselect(docket.selection);
     }
 
-    fn forget_if(&mut self, unwanted: impl Fn(&Docket) -> bool) {
+    fn forget_if(&mut self, unwanted: impl Fn(&TransferRecord) -> bool) {
         let gone = self.table(|table| {
             let all = core::mem::take(&mut table.dockets).into_iter();
             let (gone, kept) = all.partition::<Vec<_>, _>(&unwanted);
@@ -302,7 +302,7 @@ impl Guard {
         });
         self.forget_if(|it| it.since.is_some_and(|since| now >= since + kept));
         let due = self.table(|table| {
-            let due = |it: &Docket| {
+            let due = |it: &TransferRecord| {
                 let (end, yields) = (it.since? + kept, it.since? + after);
                 Some(if it.yields { end } else { end.min(yields) })
             };

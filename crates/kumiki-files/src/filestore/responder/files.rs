@@ -15,7 +15,7 @@ use kumiki_osi_service::ftam::{
 use super::super::guard::{Created, is_directory};
 use super::super::{Form, Guard, Name, Selection, Start, StoreError, informative};
 use super::transfer::Resumed;
-use super::{Change, Opened, Responder, Selected};
+use super::{Change, OpenFile, Responder, Selected};
 
 /// The most elements of a file's access control: as many as a peer can be told of.
 const MOST_ELEMENTS: usize = 1000;
@@ -367,7 +367,7 @@ impl Responder {
         if let (true, Some(activity)) = (recovery != RecoveryMode::None, request.activity_identifier) {
             guard.name_activity(selection, &self.user, activity);
         }
-        self.opened = Some(Opened {
+        self.opened = Some(OpenFile {
             mode,
             contents_type: contents_type.clone(),
             form,
@@ -430,7 +430,7 @@ impl Responder {
             self.called = name.pathname();
         }
         self.selected = Some(Selected { is_new, ..Selected::old(selection) });
-        self.opened = Some(Opened {
+        self.opened = Some(OpenFile {
             mode,
             contents_type: contents_type.clone(),
             form,

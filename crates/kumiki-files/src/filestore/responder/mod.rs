@@ -139,7 +139,7 @@ impl Selected {
 
 /// A file that is open.
 #[derive(Clone, Debug)]
-struct Opened {
+struct OpenFile {
     mode: ProcessingMode,
     contents_type: ContentsType,
     form: Form,
@@ -176,7 +176,7 @@ pub struct Responder {
     selected: Option<Selected>,
     /// What the initiator called it.
     called: Pathname,
-    opened: Option<Opened>,
+    opened: Option<OpenFile>,
     transfer: Option<Transfer>,
     group: Option<Group>,
     /// What was changed in the group that is executed, so that it can be put back.

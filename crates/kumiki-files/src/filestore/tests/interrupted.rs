@@ -310,7 +310,7 @@ impl Filestore for Rooted {
         self.memory.list(user, name, n)
     }
 
-    fn create(&mut self, user: &User, name: &Name, file: &NewFile, now: Moment) -> Result<(), StoreError> {
+    fn create(&mut self, user: &User, name: &Name, file: &NewFile, now: CalendarTime) -> Result<(), StoreError> {
         self.memory.create(user, name, file, now)
     }
 
@@ -322,7 +322,7 @@ impl Filestore for Rooted {
         self.memory.delete(user, name)
     }
 
-    fn rename(&mut self, user: &User, from: &Name, to: &Name, now: Moment) -> Result<(), StoreError> {
+    fn rename(&mut self, user: &User, from: &Name, to: &Name, now: CalendarTime) -> Result<(), StoreError> {
         self.memory.rename(user, from, to, now)
     }
 
@@ -331,12 +331,12 @@ impl Filestore for Rooted {
         user: &User,
         name: &Name,
         elements: Vec<AccessControlElement>,
-        now: Moment,
+        now: CalendarTime,
     ) -> Result<(), StoreError> {
         self.memory.set_access_control(user, name, elements, now)
     }
 
-    fn read_from(&mut self, user: &User, name: &Name, now: Moment) -> Result<(FileId, u64), StoreError> {
+    fn read_from(&mut self, user: &User, name: &Name, now: CalendarTime) -> Result<(FileId, u64), StoreError> {
         self.memory.read_from(user, name, now)
     }
 
@@ -352,7 +352,7 @@ impl Filestore for Rooted {
         self.memory.write(file, offset, data)
     }
 
-    fn commit(&mut self, user: &User, file: FileId, now: Moment) -> Result<(), StoreError> {
+    fn commit(&mut self, user: &User, file: FileId, now: CalendarTime) -> Result<(), StoreError> {
         if self.is_full {
             self.memory.close(file);
             return Err(StoreError::space("full"));

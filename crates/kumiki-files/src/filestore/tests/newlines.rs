@@ -157,7 +157,7 @@ fn backs() -> impl Strategy<Value = Vec<(usize, Back)>> {
 }
 
 fn kept(text: &[u8]) -> Vec<u8> {
-    let (mut localiser, mut out) = (Localiser::default(), Vec::new());
+    let (mut localiser, mut out) = (CrlfToLf::default(), Vec::new());
     localiser.take(text, &mut out);
     localiser.end(&mut out);
     out
@@ -165,7 +165,7 @@ fn kept(text: &[u8]) -> Vec<u8> {
 
 fn sent(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
-    Globaliser::default().take(text, &mut out);
+    LfToCrlf::default().take(text, &mut out);
     out
 }
 

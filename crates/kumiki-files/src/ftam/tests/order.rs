@@ -6,7 +6,7 @@ use kumiki_osi_service::ftam::regime::{Abort, InitializeResponse};
 use kumiki_osi_service::ftam::{ActionResult, Fpdu, FunctionalUnits, Kind, ServiceClasses, StateResult};
 use proptest::prelude::*;
 
-use crate::ftam::{Machine, Side, State, Step, Wrong};
+use crate::ftam::{Machine, Side, State, StateError, Step};
 
 const I: Side = Side::Initiator;
 const R: Side = Side::Responder;
@@ -133,7 +133,7 @@ fn a_group_ends_with_the_member_that_failed() {
     }));
     assert_eq!(machine.on(R, &refused), Ok(Step::Take));
     let open = plain(Kind::OpenResponse);
-    assert_eq!(machine.clone().on(R, &open), Err(Wrong::Unasked(Kind::OpenResponse)));
+    assert_eq!(machine.clone().on(R, &open), Err(StateError::Unasked(Kind::OpenResponse)));
     all(&mut machine, &[(R, Kind::EndGroupResponse)]);
     assert_eq!(machine.state(), State::Initialized);
 
@@ -152,7 +152,7 @@ fn a_group_that_leaves_out_a_response_without_a_failure_is_wrong() {
     all(&mut machine, &OPENED[..6]);
     assert_eq!(
         machine.on(R, &plain(Kind::EndGroupResponse)),
-        Err(Wrong::Early(Kind::EndGroupResponse, Kind::OpenResponse))
+        Err(StateError::Early(Kind::EndGroupResponse, Kind::OpenResponse))
     );
 }
 
@@ -172,19 +172,19 @@ fn only_some_groups_are_allowed() {
     let mut machine = initialized(R, units());
     all(&mut machine, &[(I, Kind::BeginGroupRequest), (I, Kind::SelectRequest)]);
     let alone = machine.on(I, &plain(Kind::EndGroupRequest)).unwrap_err();
-    assert_eq!(alone, Wrong::Group(Kind::EndGroupRequest));
+    assert_eq!(alone, StateError::Group(Kind::EndGroupRequest));
     assert_eq!(alone.diagnostic(R).error_identifier, 1015);
     // Terminating is nothing for a group.
     let mut machine = initialized(R, units());
     all(&mut machine, &[(I, Kind::BeginGroupRequest)]);
-    assert_eq!(machine.on(I, &plain(Kind::TerminateRequest)), Err(Wrong::Group(Kind::TerminateRequest)));
+    assert_eq!(machine.on(I, &plain(Kind::TerminateRequest)), Err(StateError::Group(Kind::TerminateRequest)));
 }
 
 #[test]
 fn what_is_not_agreed_is_not_allowed() {
     let mut machine = initialized(R, FunctionalUnits::READ);
     let group = machine.on(I, &plain(Kind::BeginGroupRequest)).unwrap_err();
-    assert_eq!(group, Wrong::Unit(Kind::BeginGroupRequest, FunctionalUnits::GROUPING));
+    assert_eq!(group, StateError::Unit(Kind::BeginGroupRequest, FunctionalUnits::GROUPING));
     assert_eq!(group.diagnostic(R).error_identifier, 1009);
     all(
         &mut machine,
@@ -201,12 +201,12 @@ fn one_request_waits_for_the_response_to_another() {
     assert_eq!(machine.waits_for(), Some(Kind::SelectResponse));
     assert_eq!(
         machine.on(I, &plain(Kind::SelectRequest)),
-        Err(Wrong::Early(Kind::SelectRequest, Kind::SelectResponse))
+        Err(StateError::Early(Kind::SelectRequest, Kind::SelectResponse))
     );
     let unasked = machine.on(R, &plain(Kind::CreateResponse));
-    assert_eq!(unasked, Err(Wrong::Unasked(Kind::CreateResponse)));
+    assert_eq!(unasked, Err(StateError::Unasked(Kind::CreateResponse)));
     let other_side = machine.on(I, &plain(Kind::SelectResponse));
-    assert_eq!(other_side, Err(Wrong::Unasked(Kind::SelectResponse)));
+    assert_eq!(other_side, Err(StateError::Unasked(Kind::SelectResponse)));
 }
 
 #[test]
@@ -289,7 +289,11 @@ fn a_transfer_goes_on_from_a_checkpoint() {
     all(&mut machine, &[(I, Kind::ReadRequest)]);
     assert_eq!(machine.on_check(R, false), Ok(Step::Take));
     assert_eq!(machine.on_check(I, true), Ok(Step::Take));
-    assert_eq!(machine.on_check(I, false), Err(Wrong::Check(State::Reading)), "who receives data sets no checkpoints");
+    assert_eq!(
+        machine.on_check(I, false),
+        Err(StateError::Check(State::Reading)),
+        "who receives data sets no checkpoints"
+    );
     all(&mut machine, &[(I, Kind::RestartRequest)]);
     assert_eq!(machine.on_data(R), Ok(Step::Drop));
     all(&mut machine, &[(R, Kind::RestartResponse)]);
@@ -317,16 +321,16 @@ fn an_abort_ends_everything() {
     assert_eq!(machine.on(R, &abort), Ok(Step::Take));
     assert_eq!(machine.state(), State::Closed);
     assert!(machine.on(R, &abort).is_err());
-    assert_eq!(machine.on_data(R), Err(Wrong::Data(State::Closed)));
+    assert_eq!(machine.on_data(R), Err(StateError::Data(State::Closed)));
 }
 
 #[test]
 fn data_comes_only_from_the_side_that_has_it() {
     let mut machine = opened(I);
     all(&mut machine, &[(I, Kind::WriteRequest)]);
-    assert_eq!(machine.on_data(R), Err(Wrong::Data(State::Writing)));
+    assert_eq!(machine.on_data(R), Err(StateError::Data(State::Writing)));
     let end = Fpdu::DataEndRequest(Box::<DataEnd>::default());
-    assert_eq!(machine.on(R, &end), Err(Wrong::Time(Kind::DataEndRequest, State::Writing)));
+    assert_eq!(machine.on(R, &end), Err(StateError::Time(Kind::DataEndRequest, State::Writing)));
     let cancel = Fpdu::CancelRequest(Box::<Cancel>::default());
     assert_eq!(machine.on(R, &cancel), Ok(Step::Take));
 }
