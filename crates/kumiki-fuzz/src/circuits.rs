@@ -12,7 +12,7 @@ use kumiki_osi_service::x25::Modulo;
 use kumiki_wire::x25::lapb::{Control, Header, Supervisory, function};
 use kumiki_wire::x25::x25::{Body, Packet};
 use kumiki_x25::lapb::{self, Lapb};
-use kumiki_x25::x25::{Config, Over, Ranges, Role, X25};
+use kumiki_x25::x25::{Config, PacketCarrier, Ranges, Role, X25};
 use kumiki_x25::xot::{self, Permanent, Xot};
 
 use crate::passing::Passing;
@@ -103,12 +103,12 @@ impl World {
         let line = match how & 3 {
             0 => {
                 let line = graph.add_device("line", Service::UNIT_DATA).unwrap();
-                config.over = Over::Frames;
+                config.over = PacketCarrier::Frames;
                 below = "line";
                 Line::Frames(line)
             }
             1 => {
-                config.over = Over::Circuits;
+                config.over = PacketCarrier::Circuits;
                 let wires = Box::new(Wires::default());
                 let wires = graph.add_node("wires", task, wires).unwrap();
                 let permanent = Permanent {

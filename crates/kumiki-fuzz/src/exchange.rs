@@ -9,7 +9,7 @@ use kumiki_graph::{
 use kumiki_octets::Message;
 use kumiki_osi_service::x25::Number;
 use kumiki_wire::x25::x25::Packet;
-use kumiki_x25::x25::{Config, Over, Ranges, Role, X25};
+use kumiki_x25::x25::{Config, PacketCarrier, Ranges, Role, X25};
 use kumiki_x25::x25_iface::X25Iface;
 use kumiki_x25::x25_switch::{self, CLOSE, CircuitEnd, Route, Switch};
 use kumiki_x25::xot::{self, Permanent, Xot};
@@ -93,7 +93,8 @@ impl Exchange {
             ..xot::Config::default()
         });
         graph.add_node("xot", task, Box::new(it)).unwrap();
-        for (name, over) in [("p", Over::Frames), ("i", Over::Frames), ("x", Over::Circuits)] {
+        for (name, over) in [("p", PacketCarrier::Frames), ("i", PacketCarrier::Frames), ("x", PacketCarrier::Circuits)]
+        {
             let dte = name == "i" && how & 8 != 0;
             let config = Config {
                 over,

@@ -15,7 +15,7 @@ use kumiki_osi_service::x25::{Number, pad::Parameters};
 use kumiki_x25::pad::{self, Pad, State};
 use kumiki_x25::pad_host::{self, PadHost};
 use kumiki_x25::telnet::Telnet;
-use kumiki_x25::x25::{Config, Over, Role, X25};
+use kumiki_x25::x25::{Config, PacketCarrier, Role, X25};
 
 use crate::passing::Passing;
 use crate::subscriber::Subscriber;
@@ -116,7 +116,7 @@ impl World {
         let device = |graph: &mut Graph, name| graph.add_device(name, Service::UNIT_DATA).unwrap();
         let lines = ["line a", "line b"].map(|name| device(&mut graph, name));
         for (name, line, role) in [("a", "line a", Role::Dte), ("b", "line b", Role::Dce)] {
-            let config = Config { over: Over::Frames, role: Some(role), ..Config::default() };
+            let config = Config { over: PacketCarrier::Frames, role: Some(role), ..Config::default() };
             let x25 = Box::new(X25::new(config).unwrap());
             graph.add_node(name, task, x25).unwrap();
             graph.connect(name, line).unwrap();

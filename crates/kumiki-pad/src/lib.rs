@@ -30,7 +30,7 @@ use kumiki_io::stream::has_hung_up;
 use kumiki_io::{Clock as _, Executor, ExecutorEnd, GraphId, Pace, RealClock, ShutdownRequest, Watch};
 use kumiki_octets::{Account, Budget};
 use kumiki_osi_service::x25::{Flow, Number};
-use kumiki_x25::x25::{self, Over, X25};
+use kumiki_x25::x25::{self, PacketCarrier, X25};
 use kumiki_x25::xot::{self, Xot};
 
 use kumiki_lab::capture::Stream;
@@ -109,7 +109,7 @@ impl Network {
     /// The packet layer and XOT, where a caller may be without a packet for `begin`, at least.
     fn layers(&self, begin: Duration) -> Result<(X25, Xot), LiveError> {
         let config = x25::Config {
-            over: Over::Circuits,
+            over: PacketCarrier::Circuits,
             address: self.address,
             wanted: Flow {
                 packet_out: self.packet,

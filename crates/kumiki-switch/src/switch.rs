@@ -17,7 +17,7 @@ use kumiki_io::{
 use kumiki_octets::text::counted;
 use kumiki_osi_service::x25::{self, CauseField, PacketCause};
 use kumiki_x25::x25::X25;
-use kumiki_x25::x25_switch::{self, CLEAR, CLOSE, Event, Happened, Switch};
+use kumiki_x25::x25_switch::{self, CLEAR, CLOSE, CallEvent, Event, Switch};
 use kumiki_x25::xot::DEFAULT_TIMEOUT;
 
 use super::callers::Callers;
@@ -376,10 +376,10 @@ pub(super) fn look(
 /// Of what kind an event is, where others could have it told often; of calls that stand so much is told of each network.
 pub(super) fn kind(event: &Event, octets: usize, allowances: &mut Allowances, now: Instant) -> Option<Kind> {
     match event.what {
-        Happened::Refused { .. } => Some(Kind::Refused),
-        Happened::Reset { .. } => Some(Kind::Reset),
-        Happened::Joined(_) | Happened::Parted(..) | Happened::Up(_) | Happened::Down(_) => Some(Kind::Line),
-        Happened::Came { .. } | Happened::SetUp { .. } | Happened::Cleared { .. } => {
+        CallEvent::Refused { .. } => Some(Kind::Refused),
+        CallEvent::Reset { .. } => Some(Kind::Reset),
+        CallEvent::Joined(_) | CallEvent::Parted(..) | CallEvent::Up(_) | CallEvent::Down(_) => Some(Kind::Line),
+        CallEvent::Came { .. } | CallEvent::SetUp { .. } | CallEvent::Cleared { .. } => {
             let [caller, _] = event.peers;
             // Those on lines have no address, and are one network.
             let address = caller.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |it| it.ip());
@@ -395,26 +395,26 @@ pub(super) fn kind(event: &Event, octets: usize, allowances: &mut Allowances, no
 fn admit(callers: &Callers, event: &Event, now: Instant) -> Result<(), LimitReached> {
     let [caller, called] = event.peers;
     match &event.what {
-        Happened::Came { from } => {
+        CallEvent::Came { from } => {
             caller.into_iter().for_each(|it| callers.called(from, it, now));
         }
-        Happened::SetUp { from, .. } => {
+        CallEvent::SetUp { from, .. } => {
             return caller.map_or(Ok(()), |it| callers.know(from, it));
         }
-        Happened::Refused { from, .. } => {
+        CallEvent::Refused { from, .. } => {
             caller.into_iter().for_each(|it| callers.refused(from, it, now));
         }
-        Happened::Joined(place) => {
+        CallEvent::Joined(place) => {
             // Which of the two ends it is, only one of them has come by that port.
             for peer in [caller, called].into_iter().flatten() {
                 callers.excuse(&place.port, peer);
             }
         }
-        Happened::Cleared { .. }
-        | Happened::Reset { .. }
-        | Happened::Parted(..)
-        | Happened::Up(_)
-        | Happened::Down(_) => {}
+        CallEvent::Cleared { .. }
+        | CallEvent::Reset { .. }
+        | CallEvent::Parted(..)
+        | CallEvent::Up(_)
+        | CallEvent::Down(_) => {}
     }
     Ok(())
 }
@@ -442,12 +442,12 @@ pub(super) fn line(event: &Event) -> Option<String> {
     let [_, called_peer] = event.peers;
     let call = format!("{}{}", event.call, who(event));
     Some(match &event.what {
-        Happened::Came { .. } => return None,
-        Happened::SetUp { from, to, calling, called } => {
+        CallEvent::Came { .. } => return None,
+        CallEvent::SetUp { from, to, calling, called } => {
             let to = end(to, called_peer);
             format!("call {call}: {calling} to {called} set up, from {from} to {to}")
         }
-        Happened::Refused { from, calling, called, cause, diagnostic, found, tried } => {
+        CallEvent::Refused { from, calling, called, cause, diagnostic, found, tried } => {
             let why = why(CauseField::Clear, *cause, *diagnostic) + &breach(found.as_ref());
             let to = tried.as_ref().map(|(port, _)| format!(" to {port}")).unwrap_or_default();
             // What a packet said is what the caller was told.
@@ -455,7 +455,7 @@ pub(super) fn line(event: &Event) -> Option<String> {
             let of_line = of_line.map(|(_, reason)| format!(": {reason}")).unwrap_or_default();
             format!("call {call}: {calling} to {called} refused, from {from}{to}: {why}{of_line}")
         }
-        Happened::Cleared { by, cause, diagnostic, found, octets: [there, back], lasted } => {
+        CallEvent::Cleared { by, cause, diagnostic, found, octets: [there, back], lasted } => {
             let milliseconds = lasted.as_nanos() / 1_000_000;
             let (seconds, rest) = (milliseconds / 1000, milliseconds % 1000);
             let by = by.as_deref().unwrap_or("us");
@@ -465,20 +465,20 @@ pub(super) fn line(event: &Event) -> Option<String> {
                 octets = counted(*there, "octet")
             )
         }
-        Happened::Reset { by, cause, diagnostic, found } => {
+        CallEvent::Reset { by, cause, diagnostic, found } => {
             let why = why(CauseField::Reset, *cause, *diagnostic) + &breach(found.as_ref());
             format!("call {call}: reset by {by}: {why}")
         }
-        Happened::Joined(place) => {
+        CallEvent::Joined(place) => {
             let (port, channel) = (&place.port, place.channel);
             format!("circuit {}: {port}:{channel} is there{}", event.call, ends(event))
         }
-        Happened::Parted(place, reason) => {
+        CallEvent::Parted(place, reason) => {
             let (port, channel) = (&place.port, place.channel);
             format!("circuit {}: {port}:{channel} is away: {reason}{}", event.call, hint(reason))
         }
-        Happened::Up(port) => format!("{port}: up"),
-        Happened::Down(port) => format!("{port}: down"),
+        CallEvent::Up(port) => format!("{port}: up"),
+        CallEvent::Down(port) => format!("{port}: down"),
     })
 }
 

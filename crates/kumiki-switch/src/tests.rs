@@ -3,7 +3,7 @@
 use kumiki_graph::{Duration, Instant, Reason};
 use kumiki_live::allowance::Allowances;
 use kumiki_live::throttle::Throttle;
-use kumiki_x25::x25_switch::{self, Event, Happened};
+use kumiki_x25::x25_switch::{self, CallEvent, Event};
 
 use super::switch::{kind, line};
 use super::*;
@@ -206,7 +206,7 @@ fn a_port_that_nobody_can_use_is_refused() {
 fn a_line_of_the_log_has_what_an_end_broke() {
     let at = Instant::ZERO;
     let line_of = |found: Option<Reason>| {
-        let what = Happened::Refused {
+        let what = CallEvent::Refused {
             from: "lab".to_owned(),
             calling: "1".parse().unwrap(),
             called: "2".parse().unwrap(),
@@ -228,7 +228,7 @@ fn a_line_of_the_log_has_what_an_end_broke() {
     let hint = "check the port: who answers may speak another protocol";
     assert_eq!(line_of(Some(first.clone())), format!("{told} (XOT: {words}; {hint})"));
     let place = x25_switch::CircuitEnd { port: "paris".to_owned(), channel: 7 };
-    let what = Happened::Parted(place, first);
+    let what = CallEvent::Parted(place, first);
     let parted = line(&Event { at, call: 7, peers: [None; 2], what }).unwrap();
     assert_eq!(parted, format!("circuit 7: paris:7 is away: XOT: {words}; {hint}"));
 }
@@ -237,9 +237,9 @@ fn a_line_of_the_log_has_what_an_end_broke() {
 fn nobody_can_fill_the_log_with_resets_or_with_calls() {
     let call =
         |what| Event { at: Instant::ZERO, call: 7, peers: [Some("192.0.2.7:1998".parse().unwrap()), None], what };
-    let reset = Happened::Reset { by: "in".to_owned(), cause: 0, diagnostic: 0, found: None };
+    let reset = CallEvent::Reset { by: "in".to_owned(), cause: 0, diagnostic: 0, found: None };
     let number = "991".parse().unwrap();
-    let set_up = Happened::SetUp { from: "in".to_owned(), to: "out".to_owned(), calling: number, called: number };
+    let set_up = CallEvent::SetUp { from: "in".to_owned(), to: "out".to_owned(), calling: number, called: number };
     let (mut allowances, mut throttle) = (Allowances::default(), Throttle::default());
     let (mut told, mut all) = (0, 0);
     for event in [reset, set_up].map(call) {

@@ -28,7 +28,7 @@ use kumiki_osi::tp0::{self, Network, Tp0};
 use kumiki_osi::tpkt::{self, Tpkt};
 use kumiki_osi_service::Selectors;
 use kumiki_osi_service::x25::{Flow, Number};
-use kumiki_x25::x25::{self, Over, X25};
+use kumiki_x25::x25::{self, PacketCarrier, X25};
 use kumiki_x25::xot::{self, Xot};
 
 use kumiki_live::LiveError;
@@ -216,7 +216,7 @@ fn stack(
         Carrier::Rfc1006 => None,
         Carrier::Xot => {
             let x25 = x25::Config {
-                over: Over::Circuits,
+                over: PacketCarrier::Circuits,
                 address: lower.x121,
                 answers: lower.answers,
                 wanted: Flow {

@@ -4,7 +4,7 @@ use kumiki_graph::{Context, Indication};
 use kumiki_octets::Message;
 use kumiki_wire::x25::lapb::{Control, Supervisory, function};
 
-use super::phases::{Frame, Wrong};
+use super::phases::{Frame, FrmrReason};
 use super::states::Phase;
 use super::timers::Timer;
 use super::{Lapb, USER, grant};
@@ -38,14 +38,14 @@ impl Lapb {
                 if frame.information.is_empty() {
                     self.supervisory(kind, nr, poll, &frame, cx);
                 } else {
-                    self.reject(&frame, Wrong::Information, cx);
+                    self.reject(&frame, FrmrReason::Information, cx);
                 }
             }
             Control::Unnumbered { function, .. } if is_known(function) && !frame.information.is_empty() => {
-                self.reject(&frame, Wrong::Information, cx);
+                self.reject(&frame, FrmrReason::Information, cx);
             }
             Control::Information { .. } | Control::Supervisory { .. } | Control::Unnumbered { .. } => {
-                self.reject(&frame, Wrong::Control, cx);
+                self.reject(&frame, FrmrReason::Control, cx);
             }
         }
     }
@@ -63,10 +63,10 @@ impl Lapb {
 
     fn information(&mut self, it: Information, frame: Frame, cx: &mut Context<'_>) {
         if frame.information.len() > usize::try_from(self.information).unwrap_or(usize::MAX) {
-            return self.reject(&frame, Wrong::TooLong, cx);
+            return self.reject(&frame, FrmrReason::TooLong, cx);
         }
         if !self.is_valid(it.nr) {
-            return self.reject(&frame, Wrong::Nr, cx);
+            return self.reject(&frame, FrmrReason::Nr, cx);
         }
         self.heard(cx);
         self.acknowledged(it.nr, cx);
@@ -125,7 +125,7 @@ impl Lapb {
 
     fn supervisory(&mut self, kind: Supervisory, nr: u8, poll: bool, frame: &Frame, cx: &mut Context<'_>) {
         if !self.is_valid(nr) {
-            return self.reject(frame, Wrong::Nr, cx);
+            return self.reject(frame, FrmrReason::Nr, cx);
         }
         self.heard(cx);
         match kind {

@@ -27,7 +27,7 @@ fn rejected(mut information: Message, modulo: Modulo) -> Reason {
 
 /// What is wrong with a frame, in the letters of FRMR.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Wrong {
+pub(super) enum FrmrReason {
     /// W: the control field.
     Control,
     /// X, and W with it: information where there may be none.
@@ -145,7 +145,7 @@ impl Lapb {
             // X.25 section 2.4.4.5.2: different commands end in the disconnected phase.
             self.respond(function::DM, frame.control.poll(), cx);
         } else if self.phase == Phase::Transfer {
-            self.reject(frame, Wrong::Control, cx);
+            self.reject(frame, FrmrReason::Control, cx);
         } else {
             self.ignore(cx);
         }
@@ -312,7 +312,7 @@ impl Lapb {
     }
 
     /// Refuses a frame by FRMR.
-    pub(super) fn reject(&mut self, frame: &Frame, wrong: Wrong, cx: &mut Context<'_>) {
+    pub(super) fn reject(&mut self, frame: &Frame, wrong: FrmrReason, cx: &mut Context<'_>) {
         self.phase = Phase::Rejecting;
         self.tries = 1;
         let all = self.config.modulo;
@@ -322,10 +322,10 @@ impl Lapb {
             vr: self.v.vr,
             vs: self.v.vs,
             response: frame.response,
-            w: matches!(wrong, Wrong::Control | Wrong::Information),
-            x: wrong == Wrong::Information,
-            y: wrong == Wrong::TooLong,
-            z: wrong == Wrong::Nr,
+            w: matches!(wrong, FrmrReason::Control | FrmrReason::Information),
+            x: wrong == FrmrReason::Information,
+            y: wrong == FrmrReason::TooLong,
+            z: wrong == FrmrReason::Nr,
         };
         self.timers.stop_all(cx);
         self.send_frmr(!frame.response && frame.control.poll(), cx);
@@ -333,16 +333,16 @@ impl Lapb {
     }
 
     /// What is wrong with a frame, with its header: the information is a user's.
-    fn broken(&self, frame: &Frame, wrong: Wrong) -> Reason {
+    fn broken(&self, frame: &Frame, wrong: FrmrReason) -> Reason {
         let len = frame.information.len();
         let what = match wrong {
-            Wrong::Control if frame.response => "a control field that is not defined for a response".to_owned(),
-            Wrong::Control => "a control field that is not defined for a command".to_owned(),
-            Wrong::Information => format!("information of {}, expected none in this frame", counted(len, "octet")),
-            Wrong::TooLong => {
+            FrmrReason::Control if frame.response => "a control field that is not defined for a response".to_owned(),
+            FrmrReason::Control => "a control field that is not defined for a command".to_owned(),
+            FrmrReason::Information => format!("information of {}, expected none in this frame", counted(len, "octet")),
+            FrmrReason::TooLong => {
                 format!("information of {}, expected {} at most", counted(len, "octet"), self.information)
             }
-            Wrong::Nr => {
+            FrmrReason::Nr => {
                 let nr = match frame.control {
                     Control::Information { nr, .. } | Control::Supervisory { nr, .. } => nr,
                     Control::Unnumbered { .. } => 0,

@@ -194,7 +194,7 @@ struct Outgoing {
 
 /// The terminal.
 #[derive(Debug)]
-struct Seat {
+struct TerminalUser {
     provider: Handle,
     /// Octets that it takes.
     credit: u64,
@@ -234,7 +234,7 @@ pub struct Pad {
     parameters: Parameters,
     /// As the terminal has set them.
     own: Parameters,
-    seat: Option<Seat>,
+    seat: Option<TerminalUser>,
     call: Option<Call>,
     calls: u32,
     /// Typed, and not yet looked at.
@@ -423,7 +423,7 @@ impl Pad {
             let abort = Request::Abort { session, reason, data };
             return cx.down(TERMINAL, abort);
         }
-        self.seat = Some(Seat {
+        self.seat = Some(TerminalUser {
             provider: session,
             credit: 0,
             granted: self.config.room.into(),

@@ -12,7 +12,7 @@ use kumiki_osi_service::x25::Flow;
 use super::*;
 use crate::pad_host::{self, PadHost};
 use crate::telnet::Telnet;
-use crate::x25::{Config as Packets, Over, Role, X25};
+use crate::x25::{Config as Packets, PacketCarrier, Role, X25};
 use kumiki_graph::pipe::{self, Pipe};
 use kumiki_testkit::bench::Bench;
 
@@ -35,7 +35,7 @@ pub(crate) struct Scene {
 }
 
 fn packets(role: Role) -> Packets {
-    Packets { over: Over::Frames, role: Some(role), wanted: Flow::DEFAULT, ..Packets::default() }
+    Packets { over: PacketCarrier::Frames, role: Some(role), wanted: Flow::DEFAULT, ..Packets::default() }
 }
 
 fn set(list: &str) -> Parameters {

@@ -122,7 +122,7 @@ struct Stream {
 
 /// What waits for the program.
 #[derive(Debug)]
-struct Inward {
+struct InboundQueue {
     octets: VecDeque<u8>,
     /// It came in a packet, for which the network is granted another one.
     is_packet: bool,
@@ -142,7 +142,7 @@ pub struct PadHost {
     call: Option<Call>,
     stream: Option<Stream>,
     /// From the PAD to the program.
-    inward: VecDeque<Inward>,
+    inward: VecDeque<InboundQueue>,
     /// From the program to the PAD.
     outward: VecDeque<u8>,
     messages: VecDeque<PadMessage>,
@@ -414,7 +414,7 @@ impl PadHost {
             let Some(stream) = &mut self.stream else {
                 break;
             };
-            let Inward { octets, is_packet } = packet;
+            let InboundQueue { octets, is_packet } = packet;
             let most = usize::try_from(stream.credit).unwrap_or(usize::MAX);
             let count = most.min(octets.len());
             if count > 0 {
@@ -447,7 +447,7 @@ impl PadHost {
 
     fn on_packet(&mut self, data: &Message, end: bool, qualified: bool, cx: &mut Context<'_>) {
         if !qualified {
-            self.inward.push_back(Inward { octets: data.to_vec().into(), is_packet: true });
+            self.inward.push_back(InboundQueue { octets: data.to_vec().into(), is_packet: true });
             return;
         }
         self.took(cx);
@@ -478,7 +478,8 @@ impl PadHost {
                     self.messages.push_back(PadMessage::Set(vec![Pair::new(discard, 0)]));
                 }
                 if !self.config.on_break.is_empty() && self.inward.len() < MOST_WAITING {
-                    self.inward.push_back(Inward { octets: self.config.on_break.clone().into(), is_packet: false });
+                    self.inward
+                        .push_back(InboundQueue { octets: self.config.on_break.clone().into(), is_packet: false });
                 }
             }
             PadMessage::Error { .. } => self.counters.errors += 1,

@@ -12,7 +12,7 @@ use super::agreed::{agree, from_log2, is_between, log2};
 use super::circuit::{Circuit, Timer};
 use super::config::Channel;
 use super::states::{D, P};
-use super::{Config, Entry, Over, Role, X25, told};
+use super::{Config, Entry, PacketCarrier, Role, X25, told};
 
 /// What X.25 has where nothing is negotiated; negotiation goes towards it.
 const STANDARD: Flow = Flow::DEFAULT;
@@ -35,7 +35,7 @@ impl X25 {
             let reason = told(CauseField::Clear, cause::DTE, diagnostic::LONG);
             return Self::refuse(above, open.user, reason, cx);
         }
-        let line = if self.config.over == Over::Circuits {
+        let line = if self.config.over == PacketCarrier::Circuits {
             self.open_circuit_line(open.remote, None, cx)
         } else if self.is_ready(self.line) {
             self.line
@@ -110,10 +110,10 @@ impl X25 {
         }
         let packets = |it: &Flow| (it.packet_in, it.packet_out);
         let windows = |it: &Flow| (it.window_in, it.window_out);
-        if over == Over::Circuits || packets(&flow) != packets(&default) {
+        if over == PacketCarrier::Circuits || packets(&flow) != packets(&default) {
             facilities.set(Facility::PacketSize { called: log2(flow.packet_in), calling: log2(flow.packet_out) });
         }
-        if over == Over::Circuits || windows(&flow) != windows(&default) {
+        if over == PacketCarrier::Circuits || windows(&flow) != windows(&default) {
             facilities.set(Facility::Window { called: flow.window_in, calling: flow.window_out });
         }
         (facilities, flow)
@@ -132,7 +132,7 @@ impl X25 {
 
     /// The channel for a call of ours.
     fn free_channel(&mut self, line: Handle) -> Option<u16> {
-        if self.config.over == Over::Circuits {
+        if self.config.over == PacketCarrier::Circuits {
             return Some(1);
         }
         let ranges = self.config.ranges;
@@ -180,7 +180,7 @@ impl X25 {
 
     fn take_permanent(&mut self, above: Above, open: &Open, channel: u16, cx: &mut Context<'_>) {
         let (over, r22) = (self.config.over, self.config.r22);
-        let handle = if over == Over::Circuits {
+        let handle = if over == PacketCarrier::Circuits {
             let same = |entry: &Entry| matches!(entry, Entry::Circuit(it) if it.permanent && it.channel == channel);
             self.entries.find(same).unwrap_or_else(|| {
                 let line = self.open_circuit_line(open.remote, Some(channel), cx);
@@ -215,7 +215,7 @@ impl X25 {
         circuit.relays = open.parameters.get::<Call>().is_some_and(|call| call.relayed);
         let (line, given_up) = (circuit.line, circuit.tries > r22);
         let given_up = given_up && circuit.d == D::OursResetting;
-        if self.is_ready(line) || over != Over::Circuits {
+        if self.is_ready(line) || over != PacketCarrier::Circuits {
             self.permanent_opened(handle, open.user, cx);
         }
         if given_up {
@@ -346,7 +346,7 @@ impl X25 {
             circuit.flow.window_out = agree(called, wanted.window_out, STANDARD.window_out);
             circuit.flow.window_in = agree(calling, wanted.window_in, STANDARD.window_in);
         }
-        if self.config.over == Over::Circuits {
+        if self.config.over == PacketCarrier::Circuits {
             // RFC 1613 section 6.1: an answer says what the call did not.
             circuit.negotiates = (true, true);
         }
@@ -570,7 +570,7 @@ impl X25 {
         if circuit.permanent {
             circuit.user = None;
             circuit.unanswered = false;
-            if over == Over::Circuits {
+            if over == PacketCarrier::Circuits {
                 self.remove_circuit(handle, cx);
             } else if circuit.d == D::TheirsResetting {
                 circuit.d = D::Flow;
@@ -630,7 +630,7 @@ impl X25 {
                 circuit.aborted(Reason::TimedOut, None, cx);
                 if circuit.permanent {
                     // Reset again for whoever takes it next; a connection is made again.
-                    if self.config.over == Over::Circuits {
+                    if self.config.over == PacketCarrier::Circuits {
                         self.remove_circuit(handle, cx);
                     }
                 } else {
@@ -640,7 +640,7 @@ impl X25 {
             }
             // Not used until the next restart.
             (P::OursClearing, _) => {
-                if self.config.over == Over::Circuits {
+                if self.config.over == PacketCarrier::Circuits {
                     self.remove_circuit(handle, cx);
                 }
             }

@@ -16,7 +16,7 @@ pub enum Role {
 
 /// What the packet layer stands on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Word)]
-pub enum Over {
+pub enum PacketCarrier {
     /// One link, asked for and kept: LAPB.
     #[default]
     Link,
@@ -75,7 +75,7 @@ impl Ranges {
 pub struct Config {
     /// What is below: one link (LAPB), whole packets as frames, or a connection for each circuit (XOT).
     #[setting(word)]
-    pub over: Over,
+    pub over: PacketCarrier,
     /// Which side of the interface this is; either: found out by the restart, as two DTEs do (ISO 8208 clause 4.5).
     #[setting(words = SIDES)]
     pub role: Option<Role>,
@@ -165,7 +165,7 @@ impl Default for Config {
     /// A DTE on a link, with channels 1 to 32 both ways, that asks for packets of 1024 and windows of 7.
     fn default() -> Self {
         Self {
-            over: Over::Link,
+            over: PacketCarrier::Link,
             role: Some(Role::Dte),
             address: Number::NONE,
             answers: Number::NONE,

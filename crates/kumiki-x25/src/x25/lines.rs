@@ -13,7 +13,7 @@ use kumiki_wire::x25::x25::{Body, Packet};
 
 use super::circuit::Circuit;
 use super::states::{D, P, R};
-use super::{BELOW, Entry, Over, Role, X25, told};
+use super::{BELOW, Entry, PacketCarrier, Role, X25, told};
 
 /// The kind of the token of a line's timer; smaller ones are circuits'.
 pub(super) const TIMER: u32 = 16;
@@ -111,7 +111,7 @@ impl X25 {
         if let Some((until, ..)) = self.pending.front()
             && let Some(line) = self.lines.get(own)
             && line.r == R::Down
-            && (line.opening || over == Over::Frames)
+            && (line.opening || over == PacketCarrier::Frames)
         {
             let left = until.saturating_since(cx.now());
             Self::set_timer(line, left, cx);
@@ -145,7 +145,7 @@ impl X25 {
 
     /// Listens for connections, once.
     pub(super) fn listen_below(&mut self, cx: &mut Context<'_>) {
-        let listens = self.config.over == Over::Circuits || self.on_demand();
+        let listens = self.config.over == PacketCarrier::Circuits || self.on_demand();
         if !listens || self.listens.is_some() {
             return;
         }
@@ -171,7 +171,7 @@ impl X25 {
 
     /// Whether the link is there only while there are calls.
     pub(super) fn on_demand(&self) -> bool {
-        self.config.over == Over::Link && !self.config.idle.is_zero()
+        self.config.over == PacketCarrier::Link && !self.config.idle.is_zero()
     }
 
     /// The peer has set up the link, which we have not asked for.
@@ -226,7 +226,7 @@ impl X25 {
         if self.on_demand() {
             return self.link_offered(offered, cx);
         }
-        if self.config.over != Over::Circuits || self.lines.len() >= MOST_LINES {
+        if self.config.over != PacketCarrier::Circuits || self.lines.len() >= MOST_LINES {
             let (session, reason, data) = (offered.provider, Reason::NoResources, None);
             cx.down(BELOW, Request::Abort { session, reason, data });
             return;
@@ -258,7 +258,7 @@ impl X25 {
         };
         line.opening = false;
         line.tries = 0;
-        if over == Over::Circuits {
+        if over == PacketCarrier::Circuits {
             line.r = R::Ready;
             self.circuit_line_up(own, cx);
             return;
@@ -405,7 +405,7 @@ impl X25 {
         line.queue.clear();
         let (session, reason) = (line.lower, Reason::Reset);
         cx.down(BELOW, Request::Reset { session, reason });
-        if self.config.over == Over::Link {
+        if self.config.over == PacketCarrier::Link {
             let said = (self.own_cause(own, cause::RESTART_UP), diagnostic::NONE);
             // What the link has found wrong is why calls end; that it was reset is enough for them otherwise.
             let why = if why.is_told() { why } else { Reason::Reset };
@@ -424,7 +424,7 @@ impl X25 {
         cx.clear_timer(&mut line.timer);
         line.owed = 0;
         line.lower = Handle::default();
-        if self.config.over == Over::Circuits {
+        if self.config.over == PacketCarrier::Circuits {
             let circuits: Vec<Handle> = line.channels.values().copied().collect();
             self.lines.remove(own);
             for handle in circuits {
@@ -487,18 +487,18 @@ impl X25 {
     pub(super) fn line_report(&mut self, report: &Report, cx: &mut Context<'_>) {
         let own = self.line;
         match (report, self.config.over) {
-            (Report::Up, Over::Link) if !self.on_demand() => {
+            (Report::Up, PacketCarrier::Link) if !self.on_demand() => {
                 let waits = |line: &mut Line| line.r == R::Down && !line.opening;
                 if self.lines.get(own).is_some_and(waits) {
                     self.open_line(own, cx);
                 }
             }
-            (Report::Up, Over::Frames) => {
+            (Report::Up, PacketCarrier::Frames) => {
                 if self.lines.get(own).is_some_and(|line| line.r == R::Down) {
                     self.line_up(own, cx);
                 }
             }
-            (Report::Down, Over::Frames) => self.line_down(own, Reason::Down, cx),
+            (Report::Down, PacketCarrier::Frames) => self.line_down(own, Reason::Down, cx),
             (
                 Report::Limits { .. }
                 | Report::Route { .. }
@@ -518,11 +518,11 @@ impl X25 {
             return;
         };
         match line.r {
-            R::Down if line.opening || over == Over::Frames => self.refuse_pending(cx),
+            R::Down if line.opening || over == PacketCarrier::Frames => self.refuse_pending(cx),
             R::Down if on_demand => {}
             R::Down => self.open_line(own, cx),
             R::Ready if on_demand && line.channels.is_empty() => self.end_link(own, cx),
-            R::Restarting if over == Over::Link && line.tries > r20 => {
+            R::Restarting if over == PacketCarrier::Link && line.tries > r20 => {
                 self.counters.timeouts += 1;
                 let (session, data) = (line.lower, None);
                 let reason = Reason::TimedOut;
@@ -530,7 +530,7 @@ impl X25 {
                 self.line_aborted(own, Reason::TimedOut, cx);
             }
             // Nobody has called for long on a connection that was made for a call.
-            R::Ready if over == Over::Circuits && line.channels.is_empty() => {
+            R::Ready if over == PacketCarrier::Circuits && line.channels.is_empty() => {
                 self.counters.timeouts += 1;
                 self.close_line(own, cx);
             }
@@ -543,7 +543,11 @@ impl X25 {
                     }
                 }
                 let tries = self.lines.get(own).map_or(0, |line| line.tries);
-                let code = if over == Over::Frames || tries > 0 { diagnostic::TIMER_RESTART } else { diagnostic::NONE };
+                let code = if over == PacketCarrier::Frames || tries > 0 {
+                    diagnostic::TIMER_RESTART
+                } else {
+                    diagnostic::NONE
+                };
                 let why = (self.own_cause(own, cause::RESTART_LOCAL), code);
                 self.restart(own, why, Reason::Reset, cx);
             }
@@ -563,10 +567,10 @@ impl X25 {
     /// The cause that we say where our user passes on one that it was told elsewhere.
     pub(super) fn passed_cause(&mut self, line: Handle, told: u8) -> u8 {
         match (self.config.over, self.role(line)) {
-            (Over::Circuits, _) | (_, Role::Dce) => told,
-            (Over::Link | Over::Frames, Role::Dte) if told == cause::DTE => told,
+            (PacketCarrier::Circuits, _) | (_, Role::Dce) => told,
+            (PacketCarrier::Link | PacketCarrier::Frames, Role::Dte) if told == cause::DTE => told,
             // X.25 section 5.2.3.1.1: what is not of this DTE itself has the upper bit.
-            (Over::Link | Over::Frames, Role::Dte) => told | 0x80,
+            (PacketCarrier::Link | PacketCarrier::Frames, Role::Dte) => told | 0x80,
         }
     }
 
@@ -617,7 +621,7 @@ impl X25 {
             return;
         };
         self.counters.sent += 1;
-        if over == Over::Frames {
+        if over == PacketCarrier::Frames {
             cx.down(BELOW, Request::Unit(Box::new(Unit::of(data))));
         } else if line.credit > 0 && line.queue.is_empty() {
             line.credit -= 1;
@@ -632,7 +636,7 @@ impl X25 {
     pub(super) fn circuit_on(&mut self, own: Handle, channel: u16) -> Option<Handle> {
         let over = self.config.over;
         let line = self.lines.get(own)?;
-        if over == Over::Circuits {
+        if over == PacketCarrier::Circuits {
             line.channels.values().next().copied()
         } else {
             line.channels.get(&channel).copied()

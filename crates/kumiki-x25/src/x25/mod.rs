@@ -4,7 +4,7 @@
 //! |---|---|
 //! | Specification | X.25 sections 3 to 7 and annexes C, D and E; ISO 8208 for the DTE and for two DTEs without a network (both recalled; judged by Linux's packet layer, xotpad and tshark) |
 //! | Above | users by address ([`Service::CONNECTION`]): TP0. Addresses are [`Number`]s; facilities and the rest of a call are in its [`Call`](x25::Call) |
-//! | Below | one link ([`crate::lapb`]), whole packets ([`Over::Frames`]), or a connection for each circuit ([`Over::Circuits`]: XOT) |
+//! | Below | one link ([`crate::lapb`]), whole packets ([`PacketCarrier::Frames`]), or a connection for each circuit ([`PacketCarrier::Circuits`]: XOT) |
 //! | Left out | on-line facility registration (such packets are dropped), networks (a DCE here answers its own users and routes nothing), what facilities beyond packet size, window and fast select mean: they are carried; data packets of a datagram service |
 //!
 //! # Calls
@@ -74,7 +74,7 @@ mod states;
 mod tests;
 
 use circuit::{Circuit, Timer};
-pub use config::{Config, ConfigError, Counters, Over, Ranges, Role};
+pub use config::{Config, ConfigError, Counters, PacketCarrier, Ranges, Role};
 use lines::Line;
 use states::P;
 
@@ -225,7 +225,7 @@ impl X25 {
         if let Some(line) = self.lines.get(circuit.line) {
             line.channels.remove(&circuit.channel);
         }
-        if self.config.over == Over::Circuits {
+        if self.config.over == PacketCarrier::Circuits {
             self.close_line(circuit.line, cx);
         } else {
             self.await_idle(circuit.line, cx);
@@ -403,15 +403,15 @@ impl X25 {
 impl Protocol for X25 {
     fn shape(&self) -> Shape {
         let needs: &'static [Service] = match self.config.over {
-            Over::Link => &[lapb::SERVICE],
-            Over::Circuits => &[xot::SERVICE],
-            Over::Frames => &[Service::FRAME, Service::UNIT_DATA],
+            PacketCarrier::Link => &[lapb::SERVICE],
+            PacketCarrier::Circuits => &[xot::SERVICE],
+            PacketCarrier::Frames => &[Service::FRAME, Service::UNIT_DATA],
         };
         Shape { offers: Some(SERVICE), needs, below: (1, 1), keys: vec![Key::Only] }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) {
-        if self.config.over == Over::Circuits {
+        if self.config.over == PacketCarrier::Circuits {
             return;
         }
         self.line = self.add_line();
@@ -421,7 +421,7 @@ impl Protocol for X25 {
             circuit.flow.modulo = self.config.modulo;
             self.add_circuit(circuit);
         }
-        if self.config.over == Over::Frames {
+        if self.config.over == PacketCarrier::Frames {
             self.line_up(self.line, cx);
         } else if self.on_demand() {
             self.listen_below(cx);

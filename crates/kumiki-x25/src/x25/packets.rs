@@ -9,7 +9,7 @@ use super::circuit::Circuit;
 use super::config::Channel;
 use super::lines::of_line;
 use super::states::{CallStep, D, FlowStep, Kind, P, R};
-use super::{Entry, InHand, Over, Role, X25, told};
+use super::{Entry, InHand, PacketCarrier, Role, X25, told};
 
 /// The most octets of a packet that is no DATA: call set-up with everything in it.
 const MOST_CONTROL: usize = 3 + 2 + 17 + 256 + 256;
@@ -78,7 +78,7 @@ impl X25 {
             self.counters.discarded += 1;
             return cx.drop("packet while the interface is restarted");
         }
-        if packet.channel == 0 && self.config.over != Over::Circuits {
+        if packet.channel == 0 && self.config.over != PacketCarrier::Circuits {
             return self.wrong(line, header, diagnostic::UNASSIGNED, cx);
         }
         self.of_channel(line, header, kind, &packet, data, cx);
@@ -86,7 +86,7 @@ impl X25 {
 
     /// RESTART and what else belongs to no channel.
     fn of_interface(&mut self, line: Handle, header: Option<[u8; 3]>, packet: &Packet, cx: &mut Context<'_>) {
-        if self.config.over == Over::Circuits {
+        if self.config.over == PacketCarrier::Circuits {
             // RFC 1613 section 6.4.
             return cx.drop("packet of a local interface");
         }
@@ -136,7 +136,7 @@ impl X25 {
     /// A DCE tells of an error that belongs to no call.
     fn diagnose(&mut self, line: Handle, header: Option<[u8; 3]>, code: u8, cx: &mut Context<'_>) {
         let over = self.config.over;
-        if self.role(line) == Role::Dce && self.config.diagnose && over != Over::Circuits {
+        if self.role(line) == Role::Dce && self.config.diagnose && over != PacketCarrier::Circuits {
             let explanation = header.map(|it| it.to_vec()).unwrap_or_default();
             let body = Body::Diagnostic { code, explanation };
             let packet = of_line(self.config.modulo, body);
@@ -177,7 +177,7 @@ impl X25 {
             return self.of_free_channel(line, header, kind, packet, cx);
         };
         let role = self.role(line);
-        let circuits = self.config.over == Over::Circuits;
+        let circuits = self.config.over == PacketCarrier::Circuits;
         let Some(circuit) = self.circuit(handle) else {
             return;
         };
@@ -230,7 +230,7 @@ impl X25 {
         cx: &mut Context<'_>,
     ) {
         let role = self.role(line);
-        let circuits = self.config.over == Over::Circuits;
+        let circuits = self.config.over == PacketCarrier::Circuits;
         let channel = self.config.ranges.of(packet.channel);
         if !circuits && channel == Channel::Unassigned {
             return self.wrong(line, header, diagnostic::UNASSIGNED, cx);
@@ -332,7 +332,7 @@ impl X25 {
                     circuit.on_interrupt(data, cx)
                 }
                 Body::InterruptConfirmation => circuit.on_interrupt_confirmed(&self.config, cx),
-                Body::Rej(_) if self.config.over == Over::Circuits => {
+                Body::Rej(_) if self.config.over == PacketCarrier::Circuits => {
                     cx.drop("REJ, which is of a local interface");
                     Ok(())
                 }

@@ -26,7 +26,7 @@ fn dce(config: &Config) -> Config {
 }
 
 fn frames() -> Config {
-    Config { over: Over::Frames, ..Config::default() }
+    Config { over: PacketCarrier::Frames, ..Config::default() }
 }
 
 /// Two packet layers, packets as units between them: 1 ms from end to end.

@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | Specification | Linux, `Documentation/networking/x25-iface.rst`: 00 and a packet is data; 01 asks for the link, and says that it stands; 02 ends it, and says that it has ended; 03 sets parameters |
-//! | Above | one user, the packet layer over whole packets ([`crate::x25::Over::Frames`]): up and down are those of the link |
+//! | Above | one user, the packet layer over whole packets ([`crate::x25::PacketCarrier::Frames`]): up and down are those of the link |
 //! | Below | an interface of the kernel whose hardware type is X.25 (a TUN device, `kumiki_io::tun`), one unit for each of its packets |
 //! | Left out | parameters, which are not answered; sending before the kernel has asked for the link, and asking for it ourselves |
 //!

@@ -39,12 +39,12 @@ fn the_kernel_asks_for_the_link_sends_packets_and_ends_it() {
 
 #[test]
 fn the_packet_layer_restarts_as_soon_as_the_kernel_asks_for_the_link() {
-    use crate::x25::{self, Over, Role, X25};
+    use crate::x25::{self, PacketCarrier, Role, X25};
 
     let mut bench = Bench::new();
     let device = bench.device("tun");
     bench.node("x25_iface", &["tun"], X25Iface::default());
-    let config = x25::Config { over: Over::Frames, role: Some(Role::Dce), ..x25::Config::default() };
+    let config = x25::Config { over: PacketCarrier::Frames, role: Some(Role::Dce), ..x25::Config::default() };
     bench.node("x25", &["x25_iface"], X25::new(config).unwrap());
     bench.start();
     assert!(bench.sent_octets().is_empty());

@@ -28,7 +28,7 @@ pub(super) enum Phase {
 
 /// A packet on its way from one half to the other.
 #[derive(Debug)]
-pub(super) struct Piece {
+pub(super) struct RelayedData {
     data: Message,
     end: bool,
     qualified: bool,
@@ -46,7 +46,7 @@ pub(super) struct Half {
     /// Packets that the packet layer takes.
     credit: u32,
     /// What has come from the other half and finds no credit. As long as the window of that one, which is granted as this is emptied.
-    queue: VecDeque<Piece>,
+    queue: VecDeque<RelayedData>,
     /// An interrupt that waits for the end of a reset.
     interrupt: Option<Message>,
     /// A reset that is to follow the one under way: of a permanent circuit, each says something.
@@ -203,7 +203,7 @@ impl Call {
             };
             half.credit -= 1;
             moved += 1;
-            let Piece { data, end, qualified, delivery } = piece;
+            let RelayedData { data, end, qualified, delivery } = piece;
             if qualified || delivery {
                 let what = Primitive::Data { data, end, qualified, delivery };
                 half.particular(what, cx);
@@ -239,7 +239,7 @@ impl Call {
         counters.packets += 1;
         counters.octets += data.len() as u64;
         half.octets += data.len() as u64;
-        other.queue.push_back(Piece { data, end, qualified, delivery });
+        other.queue.push_back(RelayedData { data, end, qualified, delivery });
         self.pump(1 - side, cx);
     }
 

@@ -178,12 +178,12 @@ pub struct Event {
     /// Where the two ends of the call are, the caller's first, as far as they are known and reached by XOT.
     pub peers: [Option<SocketAddr>; 2],
     /// What.
-    pub what: Happened,
+    pub what: CallEvent,
 }
 
 /// What happened.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Happened {
+pub enum CallEvent {
     /// A call has come, of which it will be told what becomes.
     Came {
         /// By which port.

@@ -57,7 +57,7 @@ mod routing;
 mod tests;
 
 use call::{Call, Named, Phase};
-pub use config::{CircuitEnd, Config, Counters, Event, Happened, Rewrite, Route};
+pub use config::{CallEvent, CircuitEnd, Config, Counters, Event, Rewrite, Route};
 
 /// Calls of one port that may wait for an answer.
 const BACKLOG: u32 = 4096;
@@ -174,7 +174,7 @@ impl Switch {
         self.calls.len()
     }
 
-    fn tell(&mut self, of: Named, what: Happened, cx: &Context<'_>) {
+    fn tell(&mut self, of: Named, what: CallEvent, cx: &Context<'_>) {
         if self.events.len() >= EVENTS {
             self.counters.untold += 1;
             self.events.pop_front();
@@ -276,10 +276,10 @@ impl Switch {
         };
         let what = if let Some(since) = call.since {
             self.counters.cleared += 1;
-            Happened::Cleared { by, cause, diagnostic, found, octets, lasted: cx.now().saturating_since(since) }
+            CallEvent::Cleared { by, cause, diagnostic, found, octets, lasted: cx.now().saturating_since(since) }
         } else {
             self.counters.refused += 1;
-            Happened::Refused { from: self.name(port), calling, called, cause, diagnostic, found, tried }
+            CallEvent::Refused { from: self.name(port), calling, called, cause, diagnostic, found, tried }
         };
         self.tell(named, what, cx);
     }
@@ -300,7 +300,7 @@ impl Switch {
         self.counters.resets += 1;
         let (named, port) = (call.named(), call.half(side).port);
         let found = causes::breach(&reason);
-        let what = Happened::Reset { by: self.name(port), cause: why.cause, diagnostic: why.diagnostic, found };
+        let what = CallEvent::Reset { by: self.name(port), cause: why.cause, diagnostic: why.diagnostic, found };
         self.tell(named, what, cx);
     }
 
@@ -334,7 +334,7 @@ impl Switch {
         };
         if core::mem::replace(&mut it.is_up, is_up) != is_up {
             let name = it.name.clone();
-            let what = if is_up { Happened::Up(name) } else { Happened::Down(name) };
+            let what = if is_up { CallEvent::Up(name) } else { CallEvent::Down(name) };
             self.tell(Named::default(), what, cx);
         }
         if !self.is_closed {

@@ -9,14 +9,14 @@ use kumiki_osi_service::x25::{self, CauseField, cause, diagnostic};
 
 use super::call::{Call, Half, Phase};
 use super::config::CircuitEnd;
-use super::{Happened, RETRY, Switch, call_of, half_handle};
+use super::{CallEvent, RETRY, Switch, call_of, half_handle};
 
 /// The longest pause before an end is asked for again, unless [`super::Config::retry`] is longer: what RFC 1613 section 6.5 suggests.
 const LONGEST: Duration = Duration::from_secs(300);
 
 /// How an end is, as the log has it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum Said {
+enum EndStatus {
     There,
     Away(Reason),
 }
@@ -26,7 +26,7 @@ enum Said {
 struct End {
     place: CircuitEnd,
     is_there: bool,
-    said: Option<Said>,
+    said: Option<EndStatus>,
     /// How often it was asked for in vain since it was there.
     tries: u32,
     timer: TimerSlot,
@@ -200,7 +200,7 @@ impl Switch {
                 return;
             }
             end.tries = 0;
-            end.said = Some(Said::There);
+            end.said = Some(EndStatus::There);
             // What has waited was for an end that is no more.
             call.purge(&mut self.counters);
             if other_there {
@@ -210,7 +210,7 @@ impl Switch {
                 call.reset(side, reset(down(far)), cx);
             }
             let named = call.named();
-            return self.tell(named, Happened::Joined(place), cx);
+            return self.tell(named, CallEvent::Joined(place), cx);
         }
         if was_there {
             call.purge(&mut self.counters);
@@ -219,21 +219,21 @@ impl Switch {
         if phase != Phase::Gone && !was_there {
             return;
         }
-        let before = end_said(call, side, Said::Away(reason.clone()));
+        let before = end_said(call, side, EndStatus::Away(reason.clone()));
         let is_news = match &before {
             // What a peer breaks may differ each time; that it does is news once.
-            Some(Said::Away(before)) => match (before.as_violation(), reason.as_violation()) {
+            Some(EndStatus::Away(before)) => match (before.as_violation(), reason.as_violation()) {
                 (Some(before), Some(now)) => before.layer != now.layer,
                 _ => *before != reason && reason.is_told(),
             },
-            Some(Said::There) | None => true,
+            Some(EndStatus::There) | None => true,
         };
-        if other_there && !matches!(before, Some(Said::Away(_))) {
+        if other_there && !matches!(before, Some(EndStatus::Away(_))) {
             call.reset(1 - side, reset(down(near)), cx);
         }
         if is_news {
             let named = call.named();
-            self.tell(named, Happened::Parted(place, reason), cx);
+            self.tell(named, CallEvent::Parted(place, reason), cx);
         }
     }
 }
@@ -244,7 +244,7 @@ const fn down(is_network: bool) -> u8 {
 }
 
 /// Notes what the log says of an end, and gives what it said before.
-fn end_said(call: &mut Call, side: usize, said: Said) -> Option<Said> {
+fn end_said(call: &mut Call, side: usize, said: EndStatus) -> Option<EndStatus> {
     let permanent = call.permanent.as_mut()?;
     permanent.end(side).said.replace(said)
 }

@@ -7,7 +7,7 @@ use kumiki_octets::Message;
 use kumiki_osi_service::x25::{self, Facilities, Facility, Number, Primitive, cause, diagnostic};
 
 use super::call::{Call, Half, PendingCall, Phase};
-use super::{Happened, Route, Switch, causes, cleared, half_handle};
+use super::{CallEvent, Route, Switch, causes, cleared, half_handle};
 
 /// The number that an address is, where it is one.
 fn number(address: Address) -> Number {
@@ -70,7 +70,7 @@ impl Switch {
         };
         let lower = offered.provider;
         let (named, from) = (call.named(), self.name(port));
-        self.tell(named, Happened::Came { from }, cx);
+        self.tell(named, CallEvent::Came { from }, cx);
         let is_full = self.calls.len() >= usize::try_from(self.config.max_calls).unwrap_or(usize::MAX);
         let own = self.calls.insert(Box::new(call));
         self.occupy(port, true);
@@ -243,7 +243,7 @@ impl Switch {
         let (calling, called) = (call.calling, call.called);
         cx.down(Below(from), Request::Accept(Box::new(accept)));
         self.counters.set_up += 1;
-        let what = Happened::SetUp { from: self.name(from), to: self.name(to), calling, called };
+        let what = CallEvent::SetUp { from: self.name(from), to: self.name(to), calling, called };
         self.tell(named, what, cx);
         self.await_silence(own, cx);
     }

@@ -7,7 +7,7 @@ use kumiki_octets::Message;
 use kumiki_osi_service::x25::Number;
 
 use super::*;
-use crate::x25::{self as packet, Over, Role, X25};
+use crate::x25::{self as packet, PacketCarrier, Role, X25};
 use kumiki_testkit::bench::Bench;
 
 mod calls;
@@ -55,7 +55,7 @@ fn number(text: &str) -> Number {
 }
 
 fn frames(role: Role) -> packet::Config {
-    packet::Config { over: Over::Frames, role: Some(role), ..packet::Config::default() }
+    packet::Config { over: PacketCarrier::Frames, role: Some(role), ..packet::Config::default() }
 }
 
 fn route(prefix: &str, to: &[&str]) -> Route {
@@ -134,7 +134,7 @@ impl Net {
         self.bench.graph.protocol_mut(self.switch).unwrap()
     }
 
-    fn events(&mut self) -> Vec<Happened> {
+    fn events(&mut self) -> Vec<CallEvent> {
         self.protocol().take_events().map(|it| it.what).collect()
     }
 

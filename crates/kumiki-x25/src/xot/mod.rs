@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | Specification | RFC 1613 |
-//! | Above | the packet layer over circuits ([`crate::x25::Over::Circuits`]): one session for each circuit, one message for each packet |
+//! | Above | the packet layer over circuits ([`crate::x25::PacketCarrier::Circuits`]): one session for each circuit, one message for each packet |
 //! | Below | a stream: our TCP, or [`pipe`](kumiki_graph::pipe) on a connection of the operating system |
 //! | Left out | switching circuits between interfaces: [`crate::x25_switch`] does that; answering a PVC set-up with the flow control values that we would have had |
 //!
@@ -111,7 +111,7 @@ pub struct Xot {
 }
 
 /// What a look at the octets of a stream finds.
-enum Found {
+enum StreamPacket {
     Packet(Message),
     NotYet,
     /// What it is in place of a packet of XOT.
@@ -181,28 +181,28 @@ impl Connection {
     }
 
     /// Takes the next packet off what has come.
-    fn next(&mut self) -> Found {
+    fn next(&mut self) -> StreamPacket {
         let front = self.gathered.front_at_least(xot::LEN);
         if front.len() < xot::LEN {
-            return Found::NotYet;
+            return StreamPacket::NotYet;
         }
         let (header, len) = match xot::Header::parse(front) {
             Ok(found) => found,
-            Err(why) => return Found::Malformed(why),
+            Err(why) => return StreamPacket::Malformed(why),
         };
         let whole = len + usize::from(header.length);
         if self.gathered.len() < whole {
-            return Found::NotYet;
+            return StreamPacket::NotYet;
         }
         let Ok(mut packet) = self.gathered.split_to(whole) else {
-            return Found::NotYet;
+            return StreamPacket::NotYet;
         };
         match packet.pop(len) {
             Ok(()) => {
                 self.has_spoken = true;
-                Found::Packet(packet)
+                StreamPacket::Packet(packet)
             }
-            Err(_) => Found::NotYet,
+            Err(_) => StreamPacket::NotYet,
         }
     }
 
@@ -591,9 +591,9 @@ impl Xot {
                 return connection.repay(cx);
             }
             let packet = match connection.next() {
-                Found::Packet(packet) => packet,
-                Found::NotYet => return connection.repay(cx),
-                Found::Malformed(why) => {
+                StreamPacket::Packet(packet) => packet,
+                StreamPacket::NotYet => return connection.repay(cx),
+                StreamPacket::Malformed(why) => {
                     let header = connection.gathered.beginning_up_to(xot::LEN);
                     let reason = if connection.has_spoken { Reason::violation_in } else { Reason::stranger };
                     let why = reason(layer::XOT, why.to_string(), header);

@@ -4,7 +4,7 @@ use core::net::SocketAddr;
 use kumiki_graph::Duration;
 
 use super::*;
-use crate::x25::{self, Over, X25};
+use crate::x25::{self, PacketCarrier, X25};
 use kumiki_testkit::bench::{Bench, hex};
 
 /// A stream between two access points, whole and at once: what TCP is to those who only see its service.
@@ -102,7 +102,7 @@ fn bench(piece: usize, b_permanent: Permanent) -> Bench {
             ..Config::default()
         };
         bench.node(&format!("xot {end}"), &["stream"], Xot::new(config));
-        let config = x25::Config { over: Over::Circuits, ..x25::Config::default() };
+        let config = x25::Config { over: PacketCarrier::Circuits, ..x25::Config::default() };
         let below = format!("xot {end}");
         bench.node(&format!("x25 {end}"), &[&below], X25::new(config).unwrap());
     }
@@ -223,7 +223,7 @@ fn on_pipe(room: u64) -> (Bench, kumiki_graph::DeviceId, kumiki_graph::NodeId) {
     bench.node("pipe", &["socket"], pipe);
     let config = Config { permanent: vec![permanent(4, "Serial1", "Serial0", 3, false)], ..Config::default() };
     bench.node("xot", &["pipe"], Xot::new(config));
-    let config = x25::Config { over: Over::Circuits, ..x25::Config::default() };
+    let config = x25::Config { over: PacketCarrier::Circuits, ..x25::Config::default() };
     bench.node("x25", &["xot"], X25::new(config).unwrap());
     let user = bench.user("user", "x25", &[]);
     bench.start();

@@ -6,7 +6,7 @@ use kumiki_octets::Number;
 use kumiki_osi::tp0::{self, Network, Tp0};
 
 use crate::lapb::tests::wire::{A, B, Wire};
-use crate::x25::{Config, Over, Role, X25};
+use crate::x25::{Config, PacketCarrier, Role, X25};
 
 /// Over X.25, whose credit is exact: what is handed over without is gone.
 #[test]
@@ -14,7 +14,7 @@ fn a_tsdu_longer_than_all_windows_crosses_x25_whole() {
     let mut wire = Wire::new(Duration::from_millis(1));
     for (end, role) in [(A, Role::Dte), (B, Role::Dce)] {
         let [line, x25, tp0] = ["line", "x25", "tp0"].map(|layer| end.name(layer));
-        let config = Config { over: Over::Frames, role: Some(role), ..Config::default() };
+        let config = Config { over: PacketCarrier::Frames, role: Some(role), ..Config::default() };
         wire.device(end);
         wire.add(&x25, &[&line], X25::new(config).unwrap());
         let config = tp0::Config { network: Network::X25, ..tp0::Config::default() };

@@ -30,7 +30,7 @@ fn a_call_goes_where_its_number_begins_and_carries_both_ways() {
     assert_eq!(told(net.ended(0).0), (0, 77));
     assert_eq!(net.protocol().calls(), 0);
     let events = net.events();
-    let [Happened::Came { .. }, Happened::SetUp { from, to, .. }, Happened::Cleared { by, octets, diagnostic, .. }] =
+    let [CallEvent::Came { .. }, CallEvent::SetUp { from, to, .. }, CallEvent::Cleared { by, octets, diagnostic, .. }] =
         events.as_slice()
     else {
         panic!("{events:?}");
@@ -96,7 +96,7 @@ fn a_call_that_is_refused_is_told_with_where_it_was_tried() {
     net.call(0, "5", b"", x25::Call::default());
     let events = net.events();
     let tried = events.iter().find_map(|event| match event {
-        Happened::Refused { tried, .. } => tried.clone(),
+        CallEvent::Refused { tried, .. } => tried.clone(),
         _ => None,
     });
     assert_eq!(tried, Some(("b".to_owned(), Reason::Down)), "{events:?}");
@@ -172,7 +172,7 @@ fn calls_over_a_line_that_goes_down_are_cleared_as_out_of_order() {
     assert_eq!(told(net.ended(0).0), (0x09, 0));
     assert_eq!(net.protocol().calls(), 0);
     let events = net.events();
-    assert!(events.contains(&Happened::Down("b".to_owned())), "{events:?}");
+    assert!(events.contains(&CallEvent::Down("b".to_owned())), "{events:?}");
 }
 
 #[test]
@@ -272,7 +272,7 @@ fn a_call_by_which_nothing_crosses_is_cleared_at_both_ends() {
         assert_eq!(told(net.ended(n).0), (0x13, 48));
     }
     let events = net.events();
-    assert!(matches!(events.as_slice(), [.., Happened::Cleared { by: None, .. }]), "{events:?}");
+    assert!(matches!(events.as_slice(), [.., CallEvent::Cleared { by: None, .. }]), "{events:?}");
 }
 
 #[test]

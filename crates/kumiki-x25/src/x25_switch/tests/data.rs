@@ -38,7 +38,7 @@ fn a_reset_goes_through_with_its_cause_and_nothing_old_comes_after_it() {
     net.send(1, b"back", true, false, false);
     assert_eq!(net.dtes[1].got[before..], [(b"new".to_vec(), true, false, false)]);
     assert_eq!(net.dtes[0].got, [(b"back".to_vec(), true, false, false)]);
-    assert!(net.events().iter().any(|it| matches!(it, Happened::Reset { by, diagnostic: 55, .. } if by == "a")));
+    assert!(net.events().iter().any(|it| matches!(it, CallEvent::Reset { by, diagnostic: 55, .. } if by == "a")));
 }
 
 /// The ends are told cause and diagnostic; a log has room for what was wrong.
@@ -56,7 +56,7 @@ fn what_an_end_broke_is_told_to_the_log() {
     net.held = None;
     net.run();
     let events = net.events();
-    let [.., Happened::Reset { by, found: Some(found), .. }] = &events[..] else { panic!("{events:?}") };
+    let [.., CallEvent::Reset { by, found: Some(found), .. }] = &events[..] else { panic!("{events:?}") };
     assert_eq!(
         (by.as_str(), found.to_string()),
         ("b", format!("X.25: the peer broke the protocol: invalid P(S) (octets {format:02x} {channel:02x} 0e ...)"))

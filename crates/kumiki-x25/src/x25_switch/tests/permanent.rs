@@ -228,7 +228,8 @@ impl Pair {
             bench.node(&format!("line {n}"), &[&format!("device {n}")], X25::new(dce).unwrap());
             let xot = XotConfig { permanent: vec![pvc], ..XotConfig::default() };
             bench.node(&format!("xot {n}"), &["network"], Xot::new(xot));
-            let circuits = packet::Config { over: Over::Circuits, role: Some(Role::Dce), ..packet::Config::default() };
+            let circuits =
+                packet::Config { over: PacketCarrier::Circuits, role: Some(Role::Dce), ..packet::Config::default() };
             let below = format!("xot {n}");
             bench.node(&format!("trunk {n}"), &[&below], X25::new(circuits).unwrap());
             let ports = [format!("line {n}"), format!("trunk {n}")];
@@ -303,8 +304,8 @@ impl Pair {
     fn log(&mut self, n: usize) -> Vec<String> {
         let switch: &mut Switch = self.bench.graph.protocol_mut(self.switches[n]).unwrap();
         let text = |event: Event| match event.what {
-            Happened::Joined(place) => Some(format!("+{}", place.port)),
-            Happened::Parted(place, why) => Some(format!("-{}: {why}", place.port)),
+            CallEvent::Joined(place) => Some(format!("+{}", place.port)),
+            CallEvent::Parted(place, why) => Some(format!("-{}: {why}", place.port)),
             _ => None,
         };
         switch.take_events().filter_map(text).collect()
