@@ -145,7 +145,7 @@ impl Endpoint {
     }
 
     /// Takes the data of a packet with what it says of how it is sent. False where there is no room: then only what it asks is heard.
-    fn take_data(&mut self, header: &Header, piece: Piece, pieces: &mut Pieces, ctx: &mut Ctx<'_, '_>) -> bool {
+    fn take_data(&mut self, header: &Header, piece: ReceivedData, pieces: &mut Pieces, ctx: &mut Ctx<'_, '_>) -> bool {
         let options = header.options;
         self.dirty = true;
         let noerr = options.contains(Options::NOERR);
@@ -284,14 +284,21 @@ impl Endpoint {
     fn pass_over(&mut self, seq: u64, pieces: &mut Pieces, ctx: &mut Ctx<'_, '_>) {
         let before = self.receive.rseq;
         let mut got = 0;
-        self.receive.pass_over(seq, &mut |piece: Piece| {
+        self.receive.pass_over(seq, &mut |piece: ReceivedData| {
             got += piece.text.len() as u64;
             pieces.push(piece);
         });
         ctx.shared.counters.passed_over += self.receive.rseq.saturating_sub(before + got);
     }
 
-    fn insert(&mut self, seq: u64, piece: Piece, noerr: bool, pieces: &mut Pieces, ctx: &mut Ctx<'_, '_>) -> Inserted {
+    fn insert(
+        &mut self,
+        seq: u64,
+        piece: ReceivedData,
+        noerr: bool,
+        pieces: &mut Pieces,
+        ctx: &mut Ctx<'_, '_>,
+    ) -> Inserted {
         ctx.shared.counters.octets_received += piece.text.len() as u64;
         let before = self.receive.rseq;
         let mut got = 0;

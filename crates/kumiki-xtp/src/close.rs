@@ -16,7 +16,7 @@ use kumiki_wire::xtp::{Control, Diagnosis, Format, Header, Key, Options, code, v
 
 use super::context::{Ctx, Endpoint, Exchange, HEADER};
 use super::diagnosis;
-use super::packet::{Arrived, Body, Front, Path, transmit};
+use super::packet::{Arrived, Body, DataPrefix, Path, transmit};
 use super::send::Writer;
 
 /// Both directions closed in order.
@@ -73,7 +73,7 @@ fn send_by(path: &Path, it: &InactiveContext, ctx: &mut Ctx<'_, '_>) {
     let mut octets = [0; 20];
     it.control.emit(&mut octets);
     ctx.shared.counters.cntl_sent += 1;
-    let front = Front::Octets(&octets);
+    let front = DataPrefix::Octets(&octets);
     transmit(path, header, &front, Message::new(), ctx.cx);
 }
 

@@ -16,13 +16,13 @@ use kumiki_wire::xtp::{Key, Options, Rates, Traffic, service};
 use super::brake::Brake;
 use super::config::{Config, Recovery};
 use super::congestion::{self, Controller};
-use super::control::{Answering, Asking};
+use super::control::{Answering, SyncRequests};
 use super::counters::Counters;
 use super::diagnosis::Limiter;
 use super::group::Part;
 use super::packet::Path;
 use super::rate::{Credit as RateCredit, Pacer};
-use super::receive::{Piece, Receive};
+use super::receive::{Receive, ReceivedData};
 use super::rtt::Estimator;
 use super::send::{Send, Writer};
 use super::strangers::Allowance;
@@ -191,7 +191,7 @@ pub(crate) struct Endpoint {
     /// Octets of data that FIRST carries.
     pub(crate) first_octets: u32,
     pub(crate) receive: Receive,
-    pub(crate) asking: Asking,
+    pub(crate) asking: SyncRequests,
     pub(crate) answering: Answering,
     pub(crate) rtt: Estimator,
     pub(crate) controller: Box<dyn Controller>,
@@ -242,7 +242,7 @@ pub(crate) struct Endpoint {
 }
 
 /// How a context begins.
-pub(crate) struct Beginning<'a> {
+pub(crate) struct ContextParameters<'a> {
     pub(crate) handle: Handle,
     pub(crate) above: Above,
     pub(crate) user: Handle,
@@ -263,7 +263,7 @@ pub(crate) fn first_room(config: &Config, quality: &Quality, reserved: bool) -> 
 }
 
 impl Endpoint {
-    pub(crate) fn new(begin: &Beginning<'_>, ctx: &mut Ctx<'_, '_>) -> Self {
+    pub(crate) fn new(begin: &ContextParameters<'_>, ctx: &mut Ctx<'_, '_>) -> Self {
         let config = &ctx.shared.config;
         let now = ctx.cx.now();
         let quality = begin.quality;
@@ -305,7 +305,7 @@ impl Endpoint {
             send: Send::new(send_buffer, first_alloc.into(), for_good),
             first_octets: 0,
             receive: Receive::new(receive_room.into(), noerr),
-            asking: Asking::default(),
+            asking: SyncRequests::default(),
             answering: Answering::default(),
             rtt: Estimator::new(&config.rtt),
             controller: congestion::controller(config.congestion, room),
@@ -476,13 +476,13 @@ impl Endpoint {
     }
 
     /// Hands over what is in order, or keeps it for whoever accepts.
-    pub(crate) fn deliver(&mut self, piece: Piece, ctx: &mut Ctx<'_, '_>) {
+    pub(crate) fn deliver(&mut self, piece: ReceivedData, ctx: &mut Ctx<'_, '_>) {
         if !self.accepted || self.part.is_joining() {
             self.receive.keep(piece);
             return;
         }
         let session = self.user;
-        let Piece { text: data, tag, end } = piece;
+        let ReceivedData { text: data, tag, end } = piece;
         self.receive.user += data.len() as u64;
         let indication = match tag.filter(|_| self.modes.tags) {
             Some(tag) => Indication::special(session, Tagged { tag, data, end }),

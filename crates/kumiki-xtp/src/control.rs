@@ -30,7 +30,7 @@ pub(crate) struct Question {
 
 /// The asking side.
 #[derive(Debug, Default)]
-pub(crate) struct Asking {
+pub(crate) struct SyncRequests {
     /// saved_sync: the number of the last question.
     pub(crate) sync: u32,
     /// The largest echo that was believed.
@@ -58,7 +58,7 @@ pub(crate) struct Asking {
     pub(crate) tails: u32,
 }
 
-impl Asking {
+impl SyncRequests {
     /// A packet with a question leaves as number `order`: its sync.
     pub(crate) fn ask(&mut self, order: u64, certain: bool, now: Instant) -> u32 {
         self.sync = self.sync.wrapping_add(1);
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn an_answer_is_for_all_questions_up_to_the_one_it_echoes() {
-        let mut asking = Asking::default();
+        let mut asking = SyncRequests::default();
         for order in [3, 5, 9] {
             asking.ask(order, false, NOW);
         }
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_handshake_ignores_older_echoes() {
-        let mut asking = Asking::default();
+        let mut asking = SyncRequests::default();
         asking.ask(1, false, NOW);
         asking.syncing = Some(asking.ask(2, true, NOW));
         assert!(asking.is_stale(1) && !asking.is_stale(2));
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn numbers_wrap() {
-        let mut asking = Asking { sync: u32::MAX, ..Asking::default() };
+        let mut asking = SyncRequests { sync: u32::MAX, ..SyncRequests::default() };
         assert_eq!(asking.ask(1, false, NOW), 0);
         assert_eq!(asking.ask(2, false, NOW), 1);
         assert!(asking.is_possible(u32::MAX) && !asking.is_possible(2));
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn many_unanswered_questions_do_not_grow_for_ever() {
-        let mut asking = Asking::default();
+        let mut asking = SyncRequests::default();
         for order in 0..1000 {
             asking.ask(order, false, NOW);
         }

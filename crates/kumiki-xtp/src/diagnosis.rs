@@ -13,7 +13,7 @@ use kumiki_wire::xtp::{Diagnosis, Format, Header, Key};
 
 use super::config::Config;
 use super::context::Ctx;
-use super::packet::{Front, Path, transmit};
+use super::packet::{DataPrefix, Path, transmit};
 use kumiki_graph::{Bucket, Rate};
 
 /// How many keys are remembered.
@@ -65,5 +65,5 @@ pub(crate) fn send(path: &Path, key: Key, diagnosis: Diagnosis, ctx: &mut Ctx<'_
     let mut octets = [0; 8];
     diagnosis.emit(&mut octets);
     let text = Message::from_octets(diagnosis.why().as_bytes());
-    transmit(path, header, &Front::Octets(&octets), text, ctx.cx);
+    transmit(path, header, &DataPrefix::Octets(&octets), text, ctx.cx);
 }

@@ -46,7 +46,7 @@ impl Record {
 
 /// Why a control packet cannot be true.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Lie {
+pub(crate) enum ControlError {
     /// It claims what was never sent.
     NeverSent,
     /// Its spans are out of order, overlap, are empty, or begin at rseq or below.
@@ -198,16 +198,16 @@ impl Board {
     }
 
     /// Looks whether a report can be true.
-    pub(crate) fn check(&self, rseq: u64, spans: &[Span]) -> Result<(), Lie> {
+    pub(crate) fn check(&self, rseq: u64, spans: &[Span]) -> Result<(), ControlError> {
         let mut before = rseq;
         for span in spans {
             if span.left <= before || span.right <= span.left {
-                return Err(Lie::Spans);
+                return Err(ControlError::Spans);
             }
             before = span.right;
         }
         if before > self.nxt {
-            return Err(Lie::NeverSent);
+            return Err(ControlError::NeverSent);
         }
         Ok(())
     }

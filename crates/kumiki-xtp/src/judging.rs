@@ -9,7 +9,7 @@
 use kumiki_wire::xtp::{self, Control, Diagnosis, Options, Span, code, val};
 
 use super::context::Endpoint;
-use super::error::Lie;
+use super::error::ControlError;
 use super::packet::{Arrived, Body};
 use super::send::Writer;
 
@@ -92,8 +92,8 @@ impl Endpoint {
         }
         let board = &self.send.board;
         board.check(control.rseq, spans).map_err(|found| match found {
-            Lie::NeverSent => lie(val::INVALID_RETRANSMISSION),
-            Lie::Spans => LIE,
+            ControlError::NeverSent => lie(val::INVALID_RETRANSMISSION),
+            ControlError::Spans => LIE,
         })
     }
 

@@ -9,11 +9,11 @@ use kumiki_graph::{
 use kumiki_wire::xtp::{self, Diagnosis, First, Options, code, service, val};
 
 use super::Xtp;
-use super::context::{Beginning, Ctx, Endpoint, first_room};
+use super::context::{ContextParameters, Ctx, Endpoint, first_room};
 use super::diagnosis;
 use super::opening::{local_socket, may_speak, refuse};
 use super::packet::{Arrived, Body, Path};
-use super::receive::Piece;
+use super::receive::ReceivedData;
 use super::send::Send;
 use super::table::Entry;
 
@@ -199,7 +199,7 @@ impl Xtp {
         found.waiting += 1;
         let (above, user, quality) = (found.above, found.user, found.quality);
         let mut ctx = Ctx { cx, shared: &mut self.shared };
-        let begin = Beginning {
+        let begin = ContextParameters {
             handle,
             above,
             user,
@@ -306,7 +306,7 @@ impl Endpoint {
     pub(crate) fn offer(&mut self, ctx: &mut Ctx<'_, '_>) {
         ctx.shared.counters.offered += 1;
         let is_pair = self.part.is_pair();
-        let plain = |it: &Piece| is_pair && it.tag.is_none() && !it.end;
+        let plain = |it: &ReceivedData| is_pair && it.tag.is_none() && !it.end;
         let data = self.receive.take_first(plain).map(|it| it.text);
         let offered = Offered {
             user: self.user,

@@ -8,7 +8,7 @@ use kumiki_graph::{
 };
 use kumiki_wire::xtp::Options;
 
-use super::context::{Beginning, Ctx, Endpoint};
+use super::context::{ContextParameters, Ctx, Endpoint};
 use super::table::Entry;
 use super::{ANSWER, ANSWER_TIME, Xtp};
 
@@ -113,7 +113,7 @@ impl Xtp {
         }
         let handle = self.make_room(cx).ok_or(Reason::NoResources)?;
         let mut ctx = Ctx { cx, shared: &mut self.shared };
-        let begin = Beginning {
+        let begin = ContextParameters {
             handle,
             above,
             user: open.user,

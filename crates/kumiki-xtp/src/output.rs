@@ -5,8 +5,8 @@ use kumiki_octets::Message;
 use kumiki_wire::xtp::{self, Control, Errors, First, Format, Header, Options, TrafficControl};
 
 use super::context::{Ctx, Endpoint, Exchange, HEADER, Shared};
-use super::packet::{Front, transmit};
-use super::send::{Cut, Send, Writer};
+use super::packet::{DataPrefix, transmit};
+use super::send::{DataPacket, Send, Writer};
 use super::table::key_of;
 use super::timers::Timer;
 
@@ -64,7 +64,7 @@ impl Endpoint {
     }
 
     /// Sends a packet of the context, and counts it.
-    fn transmit(&mut self, header: Header, front: &Front<'_>, text: Message, ctx: &mut Ctx<'_, '_>) {
+    fn transmit(&mut self, header: Header, front: &DataPrefix<'_>, text: Message, ctx: &mut Ctx<'_, '_>) {
         let octets = HEADER as usize + front.len() + text.len();
         self.allowance.on_sent(octets as u64);
         transmit(&self.path, header, front, text, ctx.cx);
@@ -109,7 +109,7 @@ impl Endpoint {
         let room = u32::try_from(first.len()).unwrap_or(u32::MAX);
         let room = self.packet_room().saturating_sub(room);
         let (text, order) = if !begins {
-            let cut = Cut { seq: 0, octets: self.first_octets, tag: None, end: false };
+            let cut = DataPacket { seq: 0, octets: self.first_octets, tag: None, end: false };
             // What is known to have come, by whatever came back, need not go again.
             let text = if self.send.board.una() == 0 && self.first_octets > 0 {
                 self.send.again(&cut)
@@ -132,11 +132,11 @@ impl Endpoint {
         ctx.shared.counters.first_sent += 1;
         ctx.shared.counters.octets_sent += text.len() as u64;
         let header = self.header(Format::First, options, 0);
-        self.transmit(header, &Front::Octets(&octets), text, ctx);
+        self.transmit(header, &DataPrefix::Octets(&octets), text, ctx);
     }
 
     /// The octets of `cut`, which are sent for the first time.
-    fn take(&mut self, cut: &Cut, ctx: &mut Ctx<'_, '_>) -> (Message, u64) {
+    fn take(&mut self, cut: &DataPacket, ctx: &mut Ctx<'_, '_>) -> (Message, u64) {
         if self.send.board.una() == self.send.board.nxt() {
             (self.fresh_at, self.in_vain) = (ctx.now(), 0);
         }
@@ -153,7 +153,7 @@ impl Endpoint {
     }
 
     /// What would leave next: a packet, and whether it has left before.
-    fn next_cut(&self) -> Option<(Cut, bool)> {
+    fn next_cut(&self) -> Option<(DataPacket, bool)> {
         let room = self.packet_room();
         let lost = self.send.next_lost(room).map(|cut| (cut, true));
         lost.or_else(|| self.send.next(room).map(|cut| (cut, false)))
@@ -179,7 +179,7 @@ impl Endpoint {
     }
 
     /// `cut` has been lost, and goes beyond what the peer has said it has room for: one such packet may be out (P24). Where flow control is heeded none may.
-    fn may_find_no_room(&self, cut: &Cut, again: bool) -> bool {
+    fn may_find_no_room(&self, cut: &DataPacket, again: bool) -> bool {
         again && self.modes.flow == FlowControl::None && cut.seq.saturating_add(cut.octets.into()) > self.send.alloc
     }
 
@@ -242,14 +242,14 @@ impl Endpoint {
 
     /// Octets of data of `cut` that the caller may be sent, should it not be who it says. Answers and questions go first, for they tell the key. Only the first packet is cut
     /// to what fits: little by little the rest would go as well, in a packet for each that comes.
-    fn data_for_stranger(&self, cut: &Cut) -> u64 {
+    fn data_for_stranger(&self, cut: &DataPacket) -> u64 {
         let front = u64::from(HEADER) + cut.tag.map_or(0, |tag| tag.len() as u64);
         let owed = if self.answering.due || self.asking.is_withheld() { TCNTL } else { 0 };
         let fits = self.may_send().saturating_sub(front + owed);
         if fits < cut.octets.into() && cut.seq > 0 { 0 } else { fits }
     }
 
-    fn send_data(&mut self, cut: &Cut, again: bool, ctx: &mut Ctx<'_, '_>) {
+    fn send_data(&mut self, cut: &DataPacket, again: bool, ctx: &mut Ctx<'_, '_>) {
         let octets = u64::from(cut.octets);
         let last_again = again && self.send.board.is_last_lost(cut.octets);
         let (text, order) = if again {
@@ -282,7 +282,7 @@ impl Endpoint {
         ctx.shared.counters.data_sent += 1;
         ctx.shared.counters.octets_sent += octets;
         let header = self.header(Format::Data, options, cut.seq);
-        let front = cut.tag.map_or(Front::None, Front::Tag);
+        let front = cut.tag.map_or(DataPrefix::None, DataPrefix::Tag);
         self.transmit(header, &front, text, ctx);
         if self.rtt.measures() {
             self.ask(false, Options::NONE, ctx);
@@ -346,7 +346,7 @@ impl Endpoint {
             let now = if exchange { options.without(Options::SREQ) } else { options };
             let header = self.header(Format::Ecntl, now, seq);
             let text = Message::from_octets(&octets);
-            self.transmit(header, &Front::None, text, ctx);
+            self.transmit(header, &DataPrefix::None, text, ctx);
         }
         if exchange {
             self.tell_traffic = false;
@@ -355,14 +355,14 @@ impl Endpoint {
             let mut octets = vec![0; it.len()];
             it.emit(&mut octets);
             let header = self.header(Format::Tcntl, options, seq);
-            let front = Front::Octets(&octets);
+            let front = DataPrefix::Octets(&octets);
             self.transmit(header, &front, Message::new(), ctx);
         } else if !misses {
             ctx.shared.counters.cntl_sent += 1;
             let mut octets = [0; 20];
             control.emit(&mut octets);
             let header = self.header(Format::Cntl, options, seq);
-            let front = Front::Octets(&octets);
+            let front = DataPrefix::Octets(&octets);
             self.transmit(header, &front, Message::new(), ctx);
         }
     }

@@ -218,13 +218,13 @@ pub(crate) struct Path {
 }
 
 /// What stands in front of the data.
-pub(crate) enum Front<'a> {
+pub(crate) enum DataPrefix<'a> {
     None,
     Tag(Tag),
     Octets(&'a [u8]),
 }
 
-impl Front<'_> {
+impl DataPrefix<'_> {
     pub(crate) const fn len(&self) -> usize {
         match self {
             Self::None => 0,
@@ -235,7 +235,13 @@ impl Front<'_> {
 }
 
 /// Sends `header`, `front` and `text`; the length and the checksum are put in here.
-pub(crate) fn transmit(path: &Path, mut header: Header, front: &Front<'_>, mut text: Message, cx: &mut Context<'_>) {
+pub(crate) fn transmit(
+    path: &Path,
+    mut header: Header,
+    front: &DataPrefix<'_>,
+    mut text: Message,
+    cx: &mut Context<'_>,
+) {
     let nocheck = header.options.contains(Options::NOCHECK);
     let mut sum = Sum::ZERO;
     if !nocheck {
@@ -246,9 +252,9 @@ pub(crate) fn transmit(path: &Path, mut header: Header, front: &Front<'_>, mut t
         sum = text.sum();
     }
     let front = match front {
-        Front::None => &[][..],
-        Front::Tag(tag) => tag,
-        Front::Octets(octets) => octets,
+        DataPrefix::None => &[][..],
+        DataPrefix::Tag(tag) => tag,
+        DataPrefix::Octets(octets) => octets,
     };
     let len = LEN + front.len();
     header.dlen = u32::try_from(front.len() + text.len()).unwrap_or(u32::MAX);

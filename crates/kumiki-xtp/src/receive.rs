@@ -35,7 +35,7 @@ const BESIDE: u64 = 640;
 
 /// Data of one packet, or a part of it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Piece {
+pub(crate) struct ReceivedData {
     pub(crate) text: Message,
     pub(crate) tag: Option<Tag>,
     /// A message ends with it.
@@ -73,9 +73,9 @@ pub(crate) struct Receive {
     /// Where the peer's stream ends, once WCLOSE has said so.
     pub(crate) end: Option<u64>,
     /// In-order data that waits for somebody to accept the context, and its octets.
-    waiting: VecDeque<Piece>,
+    waiting: VecDeque<ReceivedData>,
     waiting_octets: u64,
-    pieces: BTreeMap<u64, Piece>,
+    pieces: BTreeMap<u64, ReceivedData>,
     islands: Spans,
     /// The highest octet that the peer is known to have sent, and one.
     sent: u64,
@@ -164,21 +164,21 @@ impl Receive {
     }
 
     /// Keeps `piece`, which is in order, for whoever accepts the context.
-    pub(crate) fn keep(&mut self, mut piece: Piece) {
+    pub(crate) fn keep(&mut self, mut piece: ReceivedData) {
         piece.text.fit();
         self.waiting_octets += piece.text.len() as u64;
         self.waiting.push_back(piece);
     }
 
     /// The first of what was kept, if it is as `wanted`.
-    pub(crate) fn take_first(&mut self, wanted: impl FnOnce(&Piece) -> bool) -> Option<Piece> {
+    pub(crate) fn take_first(&mut self, wanted: impl FnOnce(&ReceivedData) -> bool) -> Option<ReceivedData> {
         let first = self.waiting.pop_front_if(|it| wanted(it))?;
         self.waiting_octets -= first.text.len() as u64;
         Some(first)
     }
 
     /// What was kept.
-    pub(crate) fn take_waiting(&mut self) -> VecDeque<Piece> {
+    pub(crate) fn take_waiting(&mut self) -> VecDeque<ReceivedData> {
         self.waiting_octets = 0;
         core::mem::take(&mut self.waiting)
     }
@@ -189,7 +189,13 @@ impl Receive {
     }
 
     /// Data from `seq` on, sent under NOERR where `noerr`. What is in order is handed to `deliver`. What finds no room changes nothing.
-    pub(crate) fn insert(&mut self, seq: u64, piece: Piece, noerr: bool, mut deliver: impl FnMut(Piece)) -> Inserted {
+    pub(crate) fn insert(
+        &mut self,
+        seq: u64,
+        piece: ReceivedData,
+        noerr: bool,
+        mut deliver: impl FnMut(ReceivedData),
+    ) -> Inserted {
         let Some(end) = seq.checked_add(piece.text.len() as u64) else {
             return Inserted::Outside;
         };
@@ -218,8 +224,8 @@ impl Receive {
         seq: u64,
         end: u64,
         right: u64,
-        piece: Piece,
-        deliver: &mut impl FnMut(Piece),
+        piece: ReceivedData,
+        deliver: &mut impl FnMut(ReceivedData),
     ) -> Inserted {
         let runs = self.islands.len();
         let (left, right) = (seq.max(self.rseq), end.min(right));
@@ -234,7 +240,7 @@ impl Receive {
             let Ok(text) = piece.text.share(at, len) else {
                 continue;
             };
-            let mut part = Piece { text, tag: piece.tag.filter(|_| from == seq), end: piece.end && to == end };
+            let mut part = ReceivedData { text, tag: piece.tag.filter(|_| from == seq), end: piece.end && to == end };
             if from > self.rseq {
                 part.text.fit();
             }
@@ -252,7 +258,7 @@ impl Receive {
     }
 
     /// Hands over what is in order now.
-    fn pop(&mut self, deliver: &mut impl FnMut(Piece)) {
+    fn pop(&mut self, deliver: &mut impl FnMut(ReceivedData)) {
         while let Some(entry) = self.pieces.first_entry()
             && *entry.key() <= self.rseq
         {
@@ -264,7 +270,7 @@ impl Receive {
     }
 
     /// NOERR: what is missing before `seq` will not come. It takes no room, for the user never gets it.
-    pub(crate) fn pass_over(&mut self, seq: u64, deliver: &mut impl FnMut(Piece)) {
+    pub(crate) fn pass_over(&mut self, seq: u64, deliver: &mut impl FnMut(ReceivedData)) {
         while let Some((left, _)) = self.islands.first()
             && left < seq
         {
@@ -317,9 +323,9 @@ mod tests {
 
     use super::*;
 
-    fn piece(from: u64, to: u64) -> Piece {
+    fn piece(from: u64, to: u64) -> ReceivedData {
         let len = usize::try_from(to - from).unwrap();
-        Piece { text: Message::generated(Pattern::Counter, from, len), tag: None, end: false }
+        ReceivedData { text: Message::generated(Pattern::Counter, from, len), tag: None, end: false }
     }
 
     fn put(receive: &mut Receive, from: u64, to: u64) -> (Inserted, u64) {
@@ -384,10 +390,10 @@ mod tests {
     #[test]
     fn tags_and_ends_stay_with_the_octets_that_brought_them() {
         let mut receive = Receive::new(1000, false);
-        let tagged = |from, to| Piece { tag: Some([1; 8]), end: true, ..piece(from, to) };
+        let tagged = |from, to| ReceivedData { tag: Some([1; 8]), end: true, ..piece(from, to) };
         put(&mut receive, 50, 60);
         let mut got = Vec::new();
-        let mut take = |it: Piece| got.push((it.text.len(), it.tag.is_some(), it.end));
+        let mut take = |it: ReceivedData| got.push((it.text.len(), it.tag.is_some(), it.end));
         receive.insert(100, tagged(100, 150), false, &mut take);
         receive.insert(40, tagged(40, 100), false, &mut take);
         receive.insert(0, tagged(0, 45), false, &mut take);

@@ -36,7 +36,7 @@ pub(crate) enum Writer {
 
 /// A packet of data as it may leave.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Cut {
+pub(crate) struct DataPacket {
     pub(crate) seq: u64,
     pub(crate) octets: u32,
     pub(crate) tag: Option<Tag>,
@@ -177,13 +177,13 @@ impl Send {
     }
 
     /// What of `most` octets from `seq` on a packet with `room` octets for tag and data can have.
-    fn cut(&self, seq: u64, most: u64, room: u32) -> Cut {
+    fn cut(&self, seq: u64, most: u64, room: u32) -> DataPacket {
         let (tag, next) = self.marks_at(seq);
         let taken = if tag.is_some() { BTAG_LEN } else { 0 };
         let room = u64::from(room).saturating_sub(taken as u64).max(1);
         let upto = next.map_or(u64::MAX, |(at, _)| at - seq);
         let octets = most.min(room).min(upto);
-        Cut {
+        DataPacket {
             seq,
             octets: u32::try_from(octets).unwrap_or(u32::MAX),
             tag,
@@ -192,23 +192,23 @@ impl Send {
     }
 
     /// The next packet of new data with `room` octets for tag and data, if there is any.
-    pub(crate) fn next(&self, room: u32) -> Option<Cut> {
+    pub(crate) fn next(&self, room: u32) -> Option<DataPacket> {
         (self.octets.unsent() > 0).then(|| self.cut(self.board.nxt(), self.octets.unsent(), room))
     }
 
     /// A shorter packet than `cut`.
-    pub(crate) const fn shortened(cut: Cut, octets: u32) -> Cut {
-        Cut { octets, end: false, ..cut }
+    pub(crate) const fn shortened(cut: DataPacket, octets: u32) -> DataPacket {
+        DataPacket { octets, end: false, ..cut }
     }
 
     /// The next lost packet, with `room` octets for tag and data.
-    pub(crate) fn next_lost(&self, room: u32) -> Option<Cut> {
+    pub(crate) fn next_lost(&self, room: u32) -> Option<DataPacket> {
         let (seq, len) = self.board.next_lost()?;
         Some(self.cut(seq, len.into(), room))
     }
 
     /// The octets of the next packet of new data, and how many of them had to be read for their sum where `sum`.
-    pub(crate) fn take(&mut self, cut: &Cut, sum: bool) -> (Message, u64) {
+    pub(crate) fn take(&mut self, cut: &DataPacket, sum: bool) -> (Message, u64) {
         let (packet, read) = self.octets.take(cut.octets.into(), sum, !self.for_good);
         if self.for_good {
             self.drop_marks(cut.seq + packet.len() as u64);
@@ -217,7 +217,7 @@ impl Send {
     }
 
     /// The octets of `cut` once more.
-    pub(crate) fn again(&self, cut: &Cut) -> Message {
+    pub(crate) fn again(&self, cut: &DataPacket) -> Message {
         self.octets.again(cut.seq, cut.octets.into())
     }
 

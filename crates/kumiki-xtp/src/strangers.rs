@@ -10,7 +10,7 @@
 //! that the answer tells is random: who uses it has got the answer. Until then there goes back no more than [`Config::amplification`](super::Config)
 //! times what has come, as much as the sender of a flood could have sent to its victim itself, within a factor.
 //!
-//! What does not fit is not lost but waits: an answer is owed, a question is withheld ([`Asking::withheld`](super::control::Asking)), data stays where it
+//! What does not fit is not lost but waits: an answer is owed, a question is withheld ([`SyncRequests::withheld`](super::control::SyncRequests)), data stays where it
 //! is. It leaves as soon as more has come. Nobody waits for ever for that: a caller repeats FIRST until something comes back, and, once it
 //! knows our key, asks with it until it has been answered.
 

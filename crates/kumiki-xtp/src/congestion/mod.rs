@@ -14,10 +14,10 @@ use core::fmt::Debug;
 use kumiki_graph::{Duration, Instant};
 
 pub mod matched;
-mod off;
+mod unlimited;
 
 pub use matched::Matched;
-pub use off::Off;
+pub use unlimited::Unlimited;
 
 /// An answer to a question, or any control packet that tells something new.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -96,7 +96,7 @@ impl Kind {
 #[must_use]
 pub fn controller(kind: Kind, packet: u32) -> Box<dyn Controller> {
     match kind {
-        Kind::Off => Box::new(Off),
+        Kind::Off => Box::new(Unlimited),
         Kind::Matched => Box::new(Matched::new(packet)),
     }
 }

@@ -62,8 +62,8 @@ fn of_a_packet_that_was_sent_twice_nobody_knows_which_copy_came() {
 #[test]
 fn reports_that_cannot_be_true_are_refused() {
     let board = board();
-    assert_eq!(board.check(1001, &[]), Err(Lie::NeverSent));
-    assert_eq!(board.check(0, &[span(900, 1001)]), Err(Lie::NeverSent));
+    assert_eq!(board.check(1001, &[]), Err(ControlError::NeverSent));
+    assert_eq!(board.check(0, &[span(900, 1001)]), Err(ControlError::NeverSent));
     for spans in [
         &[span(100, 100)][..],
         &[span(200, 100)],
@@ -72,9 +72,9 @@ fn reports_that_cannot_be_true_are_refused() {
         &[span(300, 400), span(350, 500)],
         &[span(300, 400), span(400, 500)],
     ] {
-        assert_eq!(board.check(0, spans), Err(Lie::Spans), "{spans:?}");
+        assert_eq!(board.check(0, spans), Err(ControlError::Spans), "{spans:?}");
     }
-    assert_eq!(board.check(u64::MAX, &[]), Err(Lie::NeverSent));
+    assert_eq!(board.check(u64::MAX, &[]), Err(ControlError::NeverSent));
 }
 
 #[test]

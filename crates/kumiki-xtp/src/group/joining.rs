@@ -12,17 +12,17 @@ use kumiki_graph::{Below, Context, Handle, Manage, Request};
 use kumiki_wire::xtp::Options;
 
 use crate::Xtp;
-use crate::context::{Beginning, Ctx, Endpoint};
+use crate::context::{ContextParameters, Ctx, Endpoint};
 use crate::packet::{Arrived, Body};
 use crate::table::Entry;
 
-use super::Deaf;
+use super::IgnoredSenders;
 
 /// The groups that contexts and passive opens of ours are in.
 #[derive(Debug, Default)]
 pub(crate) struct Groups {
     members: BTreeMap<IpAddr, u32>,
-    pub(crate) deaf: Deaf,
+    pub(crate) deaf: IgnoredSenders,
 }
 
 impl Xtp {
@@ -116,7 +116,7 @@ impl Xtp {
         let (above, user, quality) = (found.above, found.user, found.quality);
         let own = self.shared.config.address;
         let mut ctx = Ctx { cx, shared: &mut self.shared };
-        let begin = Beginning {
+        let begin = ContextParameters {
             handle,
             above,
             user,

@@ -96,12 +96,12 @@ impl Part {
 
 /// Whose packets are not looked at for a while: who sends, and the key.
 #[derive(Debug, Default)]
-pub(crate) struct Deaf(VecDeque<(Address, kumiki_wire::xtp::Key, u16, Instant)>);
+pub(crate) struct IgnoredSenders(VecDeque<(Address, kumiki_wire::xtp::Key, u16, Instant)>);
 
 /// How many are remembered.
 const DEAF: usize = 256;
 
-impl Deaf {
+impl IgnoredSenders {
     /// Nothing of it is wanted until `until`, for those who listen at `port`.
     pub(crate) fn turn(&mut self, (source, key): (Address, kumiki_wire::xtp::Key), port: u16, until: Instant) {
         if self.0.len() >= DEAF {

@@ -89,7 +89,7 @@ pub(crate) struct Receivers {
 
 /// What all receivers say together.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Together {
+pub(crate) struct GroupStatus {
     pub(crate) control: Control,
     pub(crate) spans: Vec<Span>,
 }
@@ -202,12 +202,12 @@ impl Receivers {
 
     /// What all say together, with `sync` the number of the last question and `nxt` the next octet. Those who are done say no more. None
     /// where there is nobody, though somebody should be.
-    pub(crate) fn together(&mut self, sync: u32, nxt: u64, room: u64) -> Option<Together> {
+    pub(crate) fn together(&mut self, sync: u32, nxt: u64, room: u64) -> Option<GroupStatus> {
         if self.active().next().is_none() {
             self.most_lost = 0;
             let control = Control { rseq: nxt, alloc: nxt.saturating_add(room), echo: sync };
             let spans = Vec::new();
-            return self.is_enough().then_some(Together { control, spans });
+            return self.is_enough().then_some(GroupStatus { control, spans });
         }
         let mut control = Control { rseq: u64::MAX, alloc: u64::MAX, echo: sync };
         for it in self.active() {
@@ -219,7 +219,7 @@ impl Receivers {
         }
         let spans = self.had_by_all(control.rseq);
         self.look_who_loses_most(control.echo);
-        Some(Together { control, spans })
+        Some(GroupStatus { control, spans })
     }
 
     /// What all have above `rseq`, which one of them has told.

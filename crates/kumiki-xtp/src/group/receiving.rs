@@ -12,7 +12,7 @@ use kumiki_octets::Message;
 use kumiki_wire::xtp::{self, Format, Join, Options};
 
 use crate::context::{Ctx, Endpoint, Exchange, HEADER};
-use crate::packet::{Front, transmit};
+use crate::packet::{DataPrefix, transmit};
 use crate::receive::Receive;
 use crate::send::Writer;
 use crate::table::key_of;
@@ -217,7 +217,7 @@ impl Endpoint {
         join.emit(&mut octets);
         let seq = self.send.board.nxt();
         let header = xtp::Header { key, ..self.header(Format::Jcntl, options, seq) };
-        transmit(&path, header, &Front::Octets(&octets), Message::new(), ctx.cx);
+        transmit(&path, header, &DataPrefix::Octets(&octets), Message::new(), ctx.cx);
     }
 
     /// The user wants no more of it (P46). What is complete already ends by itself.

@@ -11,7 +11,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 /// What was known at a status: totals.
 #[derive(Clone, Copy, Debug, Default)]
-struct Known {
+struct StatusTotals {
     at: Instant,
     delivered: u64,
     lost: u64,
@@ -30,7 +30,7 @@ pub(super) struct Path {
     /// From one status to the next, smoothed.
     spacing: Duration,
     /// Newest last.
-    known: [Option<Known>; REMEMBERED],
+    known: [Option<StatusTotals>; REMEMBERED],
 }
 
 impl Path {
@@ -52,7 +52,7 @@ impl Path {
         let last = self.last().unwrap_or_default();
         self.known.rotate_left(1);
         let [.., newest] = &mut self.known;
-        *newest = Some(Known {
+        *newest = Some(StatusTotals {
             at: status.now,
             delivered: last.delivered.saturating_add(status.delivered),
             lost: last.lost.saturating_add(status.lost),
@@ -60,7 +60,7 @@ impl Path {
         changed
     }
 
-    fn last(&self) -> Option<Known> {
+    fn last(&self) -> Option<StatusTotals> {
         self.known.last().copied().flatten()
     }
 
@@ -120,12 +120,12 @@ impl Path {
     }
 
     /// The last status, and the last one before it by a horizon, or the oldest that is remembered.
-    fn span(&self) -> Option<(Known, Known)> {
+    fn span(&self) -> Option<(StatusTotals, StatusTotals)> {
         let last = self.last()?;
         let horizon = self.horizon()?;
         let mut known = self.known.iter().flatten().copied();
         let oldest = known.next()?;
-        let is_before = |it: &Known| last.at.saturating_since(it.at) >= horizon;
+        let is_before = |it: &StatusTotals| last.at.saturating_since(it.at) >= horizon;
         Some((known.rfind(is_before).unwrap_or(oldest), last))
     }
 

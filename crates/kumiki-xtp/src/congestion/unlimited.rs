@@ -6,9 +6,9 @@ use super::{Controller, Status};
 
 /// Lets everything go at once.
 #[derive(Clone, Copy, Debug)]
-pub struct Off;
+pub struct Unlimited;
 
-impl Controller for Off {
+impl Controller for Unlimited {
     fn on_status(&mut self, _status: &Status) {}
 
     fn on_timeout(&mut self, _now: Instant) {}
