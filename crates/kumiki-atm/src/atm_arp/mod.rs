@@ -82,7 +82,7 @@ struct Circuit {
 }
 
 #[derive(Debug)]
-struct Waiting {
+struct QueuedUnit {
     next_hop: Ipv4Addr,
     since: Instant,
     user: Above,
@@ -95,7 +95,7 @@ pub struct AtmArp {
     config: Config,
     entries: Vec<Entry>,
     circuits: Vec<Circuit>,
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<QueuedUnit>,
     timer: TimerSlot,
     counters: Counters,
 }
@@ -153,7 +153,7 @@ impl AtmArp {
             return;
         }
         self.counters.queued += 1;
-        self.waiting.push_back(Waiting { next_hop, since: cx.now(), user, unit });
+        self.waiting.push_back(QueuedUnit { next_hop, since: cx.now(), user, unit });
     }
 
     fn unresolved(&mut self, cx: &mut Context<'_>) {

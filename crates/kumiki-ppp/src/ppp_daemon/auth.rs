@@ -1,6 +1,6 @@
 //! Who the ends are: PAP and CHAP with MD5, from both sides (RFC 1334 section 2, RFC 1994).
 //!
-//! [`Prove`] says who we are, [`Admit`] asks the peer. Both can run at once, by different methods. Neither knows a clock or the
+//! [`AuthClient`] says who we are, [`Admit`] asks the peer. Both can run at once, by different methods. Neither knows a clock or the
 //! graph: they say what is to be done.
 
 use kumiki_graph::{Duration, Rng};
@@ -9,7 +9,7 @@ use md5::{Digest as _, Md5};
 
 use super::config::{Config, Method, Secret};
 use super::log::{End, Kind};
-use super::machine::{Acts, MachineAction, Timer};
+use super::machine::{Actions, MachineAction, Timer};
 
 /// Octets of a challenge: as many as MD5 gives (RFC 1994 section 2.3).
 const CHALLENGE: usize = 16;
@@ -28,21 +28,21 @@ fn same(one: &[u8], other: &[u8]) -> bool {
     one.len() == other.len() && pairs.fold(0, |all, (a, b)| all | (a ^ b)) == 0
 }
 
-fn send_pap(identifier: u8, message: pap::Message<'_>, acts: &mut Acts) {
+fn send_pap(identifier: u8, message: pap::Message<'_>, acts: &mut Actions) {
     let packet = pap::Packet { identifier, message };
     let mut information = vec![0; packet.len()];
     packet.emit(&mut information);
     acts.push(MachineAction::Send { protocol: protocol::PAP, information });
 }
 
-fn send_chap(identifier: u8, message: chap::Message<'_>, acts: &mut Acts) {
+fn send_chap(identifier: u8, message: chap::Message<'_>, acts: &mut Actions) {
     let packet = chap::Packet { identifier, message };
     let mut information = vec![0; packet.len()];
     packet.emit(&mut information);
     acts.push(MachineAction::Send { protocol: protocol::CHAP, information });
 }
 
-fn note(acts: &mut Acts, text: String) {
+fn note(acts: &mut Actions, text: String) {
     acts.push(MachineAction::Say(Kind::Note, text));
 }
 
@@ -73,7 +73,7 @@ impl Stage {
 }
 
 /// We say who we are.
-pub(super) struct Prove {
+pub(super) struct AuthClient {
     name: Vec<u8>,
     secret: Vec<u8>,
     restart: Duration,
@@ -83,14 +83,14 @@ pub(super) struct Prove {
     sent: u32,
 }
 
-impl core::fmt::Debug for Prove {
+impl core::fmt::Debug for AuthClient {
     /// Without the secret.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Prove").field("stage", &self.stage).finish_non_exhaustive()
+        f.debug_struct("AuthClient").field("stage", &self.stage).finish_non_exhaustive()
     }
 }
 
-impl Prove {
+impl AuthClient {
     pub(super) fn new(config: &Config) -> Self {
         Self {
             name: config.name.clone().into_bytes(),
@@ -108,7 +108,7 @@ impl Prove {
         self.stage.is_over()
     }
 
-    pub(super) fn begin(&mut self, method: Option<Method>, acts: &mut Acts) {
+    pub(super) fn begin(&mut self, method: Option<Method>, acts: &mut Actions) {
         self.sent = 0;
         self.stage = method.map_or(Stage::Idle, Stage::Running);
         match method {
@@ -121,12 +121,12 @@ impl Prove {
         }
     }
 
-    pub(super) fn end(&mut self, acts: &mut Acts) {
+    pub(super) fn end(&mut self, acts: &mut Actions) {
         self.stage = Stage::Idle;
         acts.push(MachineAction::Disarm(Timer::Prove));
     }
 
-    fn ask(&mut self, acts: &mut Acts) {
+    fn ask(&mut self, acts: &mut Actions) {
         self.sent += 1;
         // RFC 1334 section 2.2.1: another one each time.
         self.identifier = self.identifier.wrapping_add(1);
@@ -135,7 +135,7 @@ impl Prove {
         acts.push(MachineAction::Arm(Timer::Prove, self.restart));
     }
 
-    pub(super) fn expire(&mut self, acts: &mut Acts) {
+    pub(super) fn expire(&mut self, acts: &mut Actions) {
         match self.stage {
             Stage::Running(Method::Pap) if self.sent < self.tries => self.ask(acts),
             Stage::Running(_) => {
@@ -146,7 +146,7 @@ impl Prove {
         }
     }
 
-    fn succeed(&mut self, method: Method, message: &[u8], acts: &mut Acts) {
+    fn succeed(&mut self, method: Method, message: &[u8], acts: &mut Actions) {
         if self.stage == Stage::Running(method) {
             self.stage = Stage::Done(method);
             let text = Text(message);
@@ -155,14 +155,14 @@ impl Prove {
         }
     }
 
-    fn fail(&mut self, method: Method, message: &[u8], acts: &mut Acts) {
+    fn fail(&mut self, method: Method, message: &[u8], acts: &mut Actions) {
         self.stage = Stage::Failed(method);
         let message = message.to_vec();
         acts.push(MachineAction::Fail(protocol::LCP, End::Refused { message }));
     }
 
     /// An answer to our request. False: it answers nothing.
-    pub(super) fn hear_pap(&mut self, packet: &pap::Packet<'_>, acts: &mut Acts) -> bool {
+    pub(super) fn hear_pap(&mut self, packet: &pap::Packet<'_>, acts: &mut Actions) -> bool {
         if self.stage != Stage::Running(Method::Pap) || packet.identifier != self.identifier {
             return false;
         }
@@ -179,7 +179,7 @@ impl Prove {
     }
 
     /// A challenge, or the answer to our response. False: there is nothing to it.
-    pub(super) fn hear_chap(&mut self, packet: &chap::Packet<'_>, acts: &mut Acts) -> bool {
+    pub(super) fn hear_chap(&mut self, packet: &chap::Packet<'_>, acts: &mut Actions) -> bool {
         let runs = match self.stage {
             Stage::Running(method) | Stage::Done(method) => method == Method::Chap,
             Stage::Idle | Stage::Failed(_) => false,
@@ -253,7 +253,7 @@ impl Admit {
         self.peer.as_deref()
     }
 
-    pub(super) fn begin(&mut self, method: Option<Method>, rng: &mut Rng, acts: &mut Acts) {
+    pub(super) fn begin(&mut self, method: Option<Method>, rng: &mut Rng, acts: &mut Actions) {
         self.stage = method.map_or(Stage::Idle, Stage::Running);
         (self.sent, self.answer, self.peer) = (0, None, None);
         match method {
@@ -266,13 +266,13 @@ impl Admit {
         }
     }
 
-    pub(super) fn end(&mut self, acts: &mut Acts) {
+    pub(super) fn end(&mut self, acts: &mut Actions) {
         self.stage = Stage::Idle;
         self.peer = None;
         acts.push(MachineAction::Disarm(Timer::Admit));
     }
 
-    fn ask(&mut self, rng: &mut Rng, acts: &mut Acts) {
+    fn ask(&mut self, rng: &mut Rng, acts: &mut Actions) {
         self.sent += 1;
         self.answer = None;
         // RFC 1994 section 4.1: another one each time, both.
@@ -287,7 +287,7 @@ impl Admit {
         acts.push(MachineAction::Arm(Timer::Admit, self.restart));
     }
 
-    pub(super) fn expire(&mut self, rng: &mut Rng, acts: &mut Acts) {
+    pub(super) fn expire(&mut self, rng: &mut Rng, acts: &mut Actions) {
         match self.stage {
             Stage::Running(Method::Chap) if self.sent < self.tries => self.ask(rng, acts),
             // After the peer has come in: it is asked again, as often.
@@ -305,7 +305,7 @@ impl Admit {
         }
     }
 
-    fn let_in(&mut self, method: Method, name: &[u8], acts: &mut Acts) {
+    fn let_in(&mut self, method: Method, name: &[u8], acts: &mut Actions) {
         if self.stage == Stage::Running(method) {
             note(acts, format!("{} is let in by {method}", Text(name)));
         }
@@ -317,7 +317,7 @@ impl Admit {
         }
     }
 
-    fn keep_out(&mut self, method: Method, name: &[u8], acts: &mut Acts) {
+    fn keep_out(&mut self, method: Method, name: &[u8], acts: &mut Actions) {
         self.stage = Stage::Failed(method);
         let name = name.to_vec();
         acts.push(MachineAction::Disarm(Timer::Admit));
@@ -330,7 +330,7 @@ impl Admit {
     }
 
     /// A request of the peer's. False: nobody has asked for it.
-    pub(super) fn hear_pap(&mut self, packet: &pap::Packet<'_>, acts: &mut Acts) -> bool {
+    pub(super) fn hear_pap(&mut self, packet: &pap::Packet<'_>, acts: &mut Actions) -> bool {
         let pap::Message::Request { peer_id, password } = packet.message else {
             return false;
         };
@@ -357,7 +357,7 @@ impl Admit {
     }
 
     /// A response to our challenge. False: it is none.
-    pub(super) fn hear_chap(&mut self, packet: &chap::Packet<'_>, acts: &mut Acts) -> bool {
+    pub(super) fn hear_chap(&mut self, packet: &chap::Packet<'_>, acts: &mut Actions) -> bool {
         let chap::Message::Response { value, name } = packet.message else {
             return false;
         };

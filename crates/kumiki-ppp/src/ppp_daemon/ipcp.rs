@@ -11,7 +11,7 @@ use kumiki_wire::ppp::ppp::protocol;
 use super::config::Ipv4;
 use super::lcp::say;
 use super::log::End;
-use super::machine::{Acts, Judged, MachineAction, Negotiator, option};
+use super::machine::{Actions, MachineAction, Negotiator, OptionVerdict, option};
 
 const NONE: Ipv4Addr = Ipv4Addr::UNSPECIFIED;
 const SERVERS: [Server; 2] = [Server::PrimaryDns, Server::SecondaryDns];
@@ -59,38 +59,38 @@ impl Ipcp {
         self.servers.map(|server| server.and_then(some))
     }
 
-    fn judge_address(&mut self, opt: Opt<'_>, address: Ipv4Addr, acts: &mut Acts) -> Judged {
+    fn judge_address(&mut self, opt: Opt<'_>, address: Ipv4Addr, acts: &mut Actions) -> OptionVerdict {
         let (remote, is_free) = (self.config.remote, self.config.accept_remote);
         let is_host = !address.is_broadcast() && !address.is_multicast();
         if address == NONE && remote == NONE {
             say(acts, format!("we refuse {opt}: we have no address to give"));
-            return Judged::Reject;
+            return OptionVerdict::Reject;
         }
         let ours = self.local.and_then(some);
         if address != NONE && is_host && ours != Some(address) && (remote == NONE || address == remote || is_free) {
             self.heard = Some(address);
-            return Judged::Ack;
+            return OptionVerdict::Ack;
         }
         if remote == NONE {
             say(acts, format!("we refuse {opt}: it cannot be the peer's"));
-            return Judged::Reject;
+            return OptionVerdict::Reject;
         }
         if address != NONE {
             say(acts, format!("we refuse {opt}: the peer is to be {remote}"));
         }
-        Judged::Nak(octets(Opt::Address(remote)))
+        OptionVerdict::Nak(octets(Opt::Address(remote)))
     }
 
-    fn judge_server(&self, server: Server, asked: Ipv4Addr, acts: &mut Acts) -> Judged {
+    fn judge_server(&self, server: Server, asked: Ipv4Addr, acts: &mut Actions) -> OptionVerdict {
         let given =
             SERVERS.iter().zip(self.config.dns).find(|(own, _)| **own == server).and_then(|(_, address)| address);
         match given {
-            Some(address) if address == asked => Judged::Ack,
-            Some(address) => Judged::Nak(octets(Opt::Server(server, address))),
+            Some(address) if address == asked => OptionVerdict::Ack,
+            Some(address) => OptionVerdict::Nak(octets(Opt::Server(server, address))),
             None => {
                 let opt = Opt::Server(server, asked);
                 say(acts, format!("we refuse {opt}: we know of no such server"));
-                Judged::Reject
+                OptionVerdict::Reject
             }
         }
     }
@@ -117,7 +117,7 @@ impl Negotiator for Ipcp {
         self.heard = None;
     }
 
-    fn judge(&mut self, item: Item<'_>, _: &mut Rng, acts: &mut Acts) -> Judged {
+    fn judge(&mut self, item: Item<'_>, _: &mut Rng, acts: &mut Actions) -> OptionVerdict {
         let opt = Opt::of(item);
         match opt {
             Opt::Address(address) => self.judge_address(opt, address, acts),
@@ -127,15 +127,15 @@ impl Negotiator for Ipcp {
             // RFC 1332 section 3.1: deprecated; IP-Address is to be used.
             Opt::Addresses { .. } => {
                 say(acts, format!("we refuse {opt}: addr is to be used"));
-                Judged::Reject
+                OptionVerdict::Reject
             }
             Opt::VanJacobson { .. } | Opt::Compression { .. } => {
                 say(acts, format!("we refuse {opt}: we do not compress"));
-                Judged::Reject
+                OptionVerdict::Reject
             }
             Opt::Server(Server::PrimaryNbns | Server::SecondaryNbns, _) | Opt::Other(_) => {
                 say(acts, format!("we refuse {opt}: we know of no such thing"));
-                Judged::Reject
+                OptionVerdict::Reject
             }
         }
     }
@@ -157,7 +157,7 @@ impl Negotiator for Ipcp {
         self.theirs = self.heard;
     }
 
-    fn nakked(&mut self, item: Item<'_>, asked: bool, _: &mut Rng, acts: &mut Acts) {
+    fn nakked(&mut self, item: Item<'_>, asked: bool, _: &mut Rng, acts: &mut Actions) {
         let opt = Opt::of(item);
         match opt {
             Opt::Address(address) if asked => {
@@ -188,7 +188,7 @@ impl Negotiator for Ipcp {
         }
     }
 
-    fn rejected(&mut self, kind: u8, acts: &mut Acts) {
+    fn rejected(&mut self, kind: u8, acts: &mut Actions) {
         let name = match kind {
             kind::ADDRESS => {
                 self.local = None;

@@ -10,7 +10,7 @@ use kumiki_wire::ppp::ppp::protocol;
 use super::config::Ipv6;
 use super::lcp::say;
 use super::log::End;
-use super::machine::{Acts, Judged, MachineAction, Negotiator, option};
+use super::machine::{Actions, MachineAction, Negotiator, OptionVerdict, option};
 
 const NONE: InterfaceIdentifier = InterfaceIdentifier::NONE;
 /// The "u" bit of the first octet: not of an EUI-64 that is unique in the world.
@@ -85,24 +85,24 @@ impl Negotiator for Ipv6cp {
         self.heard = NONE;
     }
 
-    fn judge(&mut self, item: Item<'_>, rng: &mut Rng, acts: &mut Acts) -> Judged {
+    fn judge(&mut self, item: Item<'_>, rng: &mut Rng, acts: &mut Actions) -> OptionVerdict {
         let opt = Opt::of(item);
         match opt {
             Opt::InterfaceIdentifier(identifier) => {
                 // Ours is never zero, so that the case of two zeros does not come up.
                 if !identifier.is_none() && identifier != self.local {
                     self.heard = identifier;
-                    return Judged::Ack;
+                    return OptionVerdict::Ack;
                 }
                 if !identifier.is_none() {
                     say(acts, format!("we refuse {opt}: it is our own"));
                 }
                 self.nakked = self.fresh(rng);
-                Judged::Nak(octets(Opt::InterfaceIdentifier(self.nakked)))
+                OptionVerdict::Nak(octets(Opt::InterfaceIdentifier(self.nakked)))
             }
             Opt::Compression { .. } | Opt::Other(_) => {
                 say(acts, format!("we refuse {opt}: we do not compress"));
-                Judged::Reject
+                OptionVerdict::Reject
             }
         }
     }
@@ -127,7 +127,7 @@ impl Negotiator for Ipv6cp {
         self.theirs = self.heard;
     }
 
-    fn nakked(&mut self, item: Item<'_>, asked: bool, rng: &mut Rng, acts: &mut Acts) {
+    fn nakked(&mut self, item: Item<'_>, asked: bool, rng: &mut Rng, acts: &mut Actions) {
         let Opt::InterfaceIdentifier(identifier) = Opt::of(item) else {
             return;
         };
@@ -141,7 +141,7 @@ impl Negotiator for Ipv6cp {
         self.local = if is_new { identifier } else { self.fresh(rng) };
     }
 
-    fn rejected(&mut self, kind: u8, acts: &mut Acts) {
+    fn rejected(&mut self, kind: u8, acts: &mut Actions) {
         let name = if kind == kind::INTERFACE_IDENTIFIER {
             self.asks = false;
             // Without an identifier there is no address on the link.

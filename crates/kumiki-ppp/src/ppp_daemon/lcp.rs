@@ -10,14 +10,14 @@ use kumiki_wire::ppp::ppp::{DEFAULT_MRU, protocol};
 
 use super::config::{Config, LEAST_MRU, Method, Methods};
 use super::log::{End, Kind};
-use super::machine::{Acts, Judged, MachineAction, Negotiator, option};
+use super::machine::{Actions, MachineAction, Negotiator, OptionVerdict, option};
 
 /// Which octets below 20 (hexadecimal) are escaped on an asynchronous line as long as nothing is agreed on.
 const DEFAULT_ACCM: u32 = u32::MAX;
 
 /// What one end asks for: of the peer, or the peer of us.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Wishes {
+pub(super) struct DesiredOptions {
     pub(super) mru: Option<u16>,
     pub(super) accm: Option<u32>,
     pub(super) auth: Option<Method>,
@@ -34,9 +34,9 @@ pub(super) struct Wishes {
 #[derive(Debug)]
 pub(super) struct Lcp {
     config: Set,
-    pub(super) ours: Wishes,
-    heard: Wishes,
-    pub(super) theirs: Wishes,
+    pub(super) ours: DesiredOptions,
+    heard: DesiredOptions,
+    pub(super) theirs: DesiredOptions,
     /// The magic number in the last Nak that we sent.
     nakked_magic: u32,
     /// How often in a row the peer's magic number was ours.
@@ -110,9 +110,9 @@ impl Lcp {
                 report: config.quality.report,
                 max_loops: config.max_failure,
             },
-            ours: Wishes::default(),
-            heard: Wishes::default(),
-            theirs: Wishes::default(),
+            ours: DesiredOptions::default(),
+            heard: DesiredOptions::default(),
+            theirs: DesiredOptions::default(),
             nakked_magic: 0,
             loops: 0,
             rejected: BTreeSet::new(),
@@ -163,31 +163,31 @@ impl Lcp {
         fresh.unwrap_or(1)
     }
 
-    fn judge_auth(&self, asked: Opt<'_>, method: Option<Method>, acts: &mut Acts) -> Judged {
+    fn judge_auth(&self, asked: Opt<'_>, method: Option<Method>, acts: &mut Actions) -> OptionVerdict {
         match method {
-            Some(method) if self.config.prove.allow(method) => Judged::Ack,
+            Some(method) if self.config.prove.allow(method) => OptionVerdict::Ack,
             _ => match self.config.prove.first() {
                 Some(first) => {
                     let able = self.config.prove;
                     say(acts, format!("we refuse {asked}: we can do {able}"));
-                    Judged::Nak(octets(first.option()))
+                    OptionVerdict::Nak(octets(first.option()))
                 }
                 None => {
                     let why = "we have no secret by which to say who we are";
                     say(acts, format!("we refuse {asked}: {why}"));
                     acts.push(MachineAction::Because(protocol::LCP, End::CannotSayWho));
-                    Judged::Reject
+                    OptionVerdict::Reject
                 }
             },
         }
     }
 
-    fn judge_magic(&mut self, magic: u32, rng: &mut Rng, acts: &mut Acts) -> Judged {
+    fn judge_magic(&mut self, magic: u32, rng: &mut Rng, acts: &mut Actions) -> OptionVerdict {
         let is_ours = magic != 0 && Some(magic) == self.ours.magic;
         if !is_ours && magic != 0 {
             self.loops = 0;
             self.heard.magic = Some(magic);
-            return Judged::Ack;
+            return OptionVerdict::Ack;
         }
         let other = self.new_magic(rng);
         self.nakked_magic = other;
@@ -201,10 +201,10 @@ impl Lcp {
         } else {
             say(acts, "we refuse magic 0: it says nothing".to_owned());
         }
-        Judged::Nak(octets(Opt::Magic(other)))
+        OptionVerdict::Nak(octets(Opt::Magic(other)))
     }
 
-    fn nakked_auth(&mut self, wanted: Opt<'_>, method: Option<Method>, acts: &mut Acts) {
+    fn nakked_auth(&mut self, wanted: Opt<'_>, method: Option<Method>, acts: &mut Actions) {
         let Some(asked) = self.ours.auth else {
             return;
         };
@@ -223,7 +223,7 @@ impl Lcp {
 }
 
 /// A refusal, to the log.
-pub(super) fn say(acts: &mut Acts, text: String) {
+pub(super) fn say(acts: &mut Actions, text: String) {
     acts.push(MachineAction::Say(Kind::Refusal, text));
 }
 
@@ -237,7 +237,7 @@ impl Negotiator for Lcp {
             None if config.magic => Some(self.new_magic(rng)),
             magic => magic.filter(|_| config.magic),
         };
-        self.ours = Wishes {
+        self.ours = DesiredOptions {
             mru: Some(config.mru).filter(|mru| *mru != DEFAULT_MRU),
             accm: config.accm.filter(|accm| *accm != DEFAULT_ACCM),
             auth: config.auth.first(),
@@ -247,7 +247,7 @@ impl Negotiator for Lcp {
             acfc: config.acfc,
             fcs: config.ask_fcs.map(fcs_bit),
         };
-        self.theirs = Wishes::default();
+        self.theirs = DesiredOptions::default();
         self.rejected.clear();
     }
 
@@ -267,22 +267,22 @@ impl Negotiator for Lcp {
     }
 
     fn hear(&mut self) {
-        self.heard = Wishes::default();
+        self.heard = DesiredOptions::default();
     }
 
-    fn judge(&mut self, item: Item<'_>, rng: &mut Rng, acts: &mut Acts) -> Judged {
+    fn judge(&mut self, item: Item<'_>, rng: &mut Rng, acts: &mut Actions) -> OptionVerdict {
         let opt = Opt::of(item);
         match opt {
             Opt::Mru(mru) if mru < LEAST_MRU => {
                 say(acts, format!("we refuse {opt}: we would take {LEAST_MRU} or more"));
-                return Judged::Nak(octets(Opt::Mru(LEAST_MRU)));
+                return OptionVerdict::Nak(octets(Opt::Mru(LEAST_MRU)));
             }
             Opt::Mru(mru) => self.heard.mru = Some(mru),
             Opt::Accm(accm) => self.heard.accm = Some(accm),
             Opt::Authentication { protocol, data } => {
                 let method = Method::of(protocol, data);
                 let judged = self.judge_auth(opt, method, acts);
-                if judged == Judged::Ack {
+                if judged == OptionVerdict::Ack {
                     self.heard.auth = method;
                 }
                 return judged;
@@ -290,13 +290,13 @@ impl Negotiator for Lcp {
             Opt::Quality { protocol, data } => {
                 if !self.config.report {
                     say(acts, format!("we refuse {opt}: we send no reports"));
-                    return Judged::Reject;
+                    return OptionVerdict::Reject;
                 }
                 let (protocol::LQR, &[a, b, c, d]) = (protocol, data) else {
                     let period = self.config.period.unwrap_or(1000).to_be_bytes();
                     let better = Opt::Quality { protocol: protocol::LQR, data: &period };
                     say(acts, format!("we refuse {opt}: we can do {better}"));
-                    return Judged::Nak(octets(better));
+                    return OptionVerdict::Nak(octets(better));
                 };
                 self.heard.quality = Some(u32::from_be_bytes([a, b, c, d]));
             }
@@ -306,15 +306,15 @@ impl Negotiator for Lcp {
             Opt::FcsAlternatives(bits) if bits & (fcs::FCS_16 | fcs::FCS_32) == 0 => {
                 let better = Opt::FcsAlternatives(fcs_bit(self.config.fcs));
                 say(acts, format!("we refuse {opt}: we can do {better}"));
-                return Judged::Nak(octets(better));
+                return OptionVerdict::Nak(octets(better));
             }
             Opt::FcsAlternatives(bits) => self.heard.fcs = Some(bits),
             Opt::SelfDescribingPadding(_) | Opt::Callback { .. } | Opt::CompoundFrames | Opt::Other(_) => {
                 say(acts, format!("we refuse {opt}: we do not do that"));
-                return Judged::Reject;
+                return OptionVerdict::Reject;
             }
         }
-        Judged::Ack
+        OptionVerdict::Ack
     }
 
     fn right(&self, kind: u8) -> Option<Vec<u8>> {
@@ -344,7 +344,7 @@ impl Negotiator for Lcp {
         self.theirs = self.heard;
     }
 
-    fn nakked(&mut self, item: Item<'_>, asked: bool, rng: &mut Rng, acts: &mut Acts) {
+    fn nakked(&mut self, item: Item<'_>, asked: bool, rng: &mut Rng, acts: &mut Actions) {
         let opt = Opt::of(item);
         if self.rejected.contains(&item.kind) {
             return;
@@ -404,7 +404,7 @@ impl Negotiator for Lcp {
         }
     }
 
-    fn rejected(&mut self, kind: u8, acts: &mut Acts) {
+    fn rejected(&mut self, kind: u8, acts: &mut Actions) {
         self.rejected.insert(kind);
         let name = match kind {
             kind::MRU => {

@@ -69,11 +69,11 @@ pub(super) enum MachineAction {
 }
 
 /// In order.
-pub(super) type Acts = Vec<MachineAction>;
+pub(super) type Actions = Vec<MachineAction>;
 
 /// What becomes of an option of the peer's.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Judged {
+pub(super) enum OptionVerdict {
     /// It is as we like.
     Ack,
     /// These options would be.
@@ -94,7 +94,7 @@ pub(super) trait Negotiator {
     /// A request of the peer's is about to be judged.
     fn hear(&mut self);
     /// Judges an option of it; its length is right.
-    fn judge(&mut self, item: Item<'_>, rng: &mut Rng, acts: &mut Acts) -> Judged;
+    fn judge(&mut self, item: Item<'_>, rng: &mut Rng, acts: &mut Actions) -> OptionVerdict;
     /// An option that would be agreed to in place of one of a wrong length.
     fn right(&self, kind: u8) -> Option<Vec<u8>>;
     /// Whether this type is never rejected, however often it was nak'd.
@@ -107,9 +107,9 @@ pub(super) trait Negotiator {
     /// The request that was judged is agreed to.
     fn commit(&mut self);
     /// The peer would rather have this of an option that was `asked` for, or not.
-    fn nakked(&mut self, item: Item<'_>, asked: bool, rng: &mut Rng, acts: &mut Acts);
+    fn nakked(&mut self, item: Item<'_>, asked: bool, rng: &mut Rng, acts: &mut Actions);
     /// The peer does not negotiate this option of ours.
-    fn rejected(&mut self, kind: u8, acts: &mut Acts);
+    fn rejected(&mut self, kind: u8, acts: &mut Actions);
 }
 
 /// Why a packet was dropped.
@@ -227,18 +227,18 @@ impl<N: Negotiator> Machine<N> {
     }
 
     /// Something that is no packet happened; what cannot happen in the present state is ignored.
-    pub(super) fn on(&mut self, event: Event, rng: &mut Rng, acts: &mut Acts) {
+    pub(super) fn on(&mut self, event: Event, rng: &mut Rng, acts: &mut Actions) {
         self.feed(event, &Cause::default(), rng, acts);
     }
 
     /// As [`Event::Close`]; the peer is told `text`.
-    pub(super) fn close(&mut self, text: &str, rng: &mut Rng, acts: &mut Acts) {
+    pub(super) fn close(&mut self, text: &str, rng: &mut Rng, acts: &mut Actions) {
         self.text = text.bytes().take(MAX_TEXT).collect();
         self.on(Event::Close, rng, acts);
     }
 
     /// The Restart timer has expired; in Stopped, where it does not run, its owner has set it to begin again.
-    pub(super) fn expire(&mut self, rng: &mut Rng, acts: &mut Acts) {
+    pub(super) fn expire(&mut self, rng: &mut Rng, acts: &mut Actions) {
         let was = self.state();
         if was == State::Stopped {
             self.on(Event::Open, rng, acts);
@@ -257,7 +257,7 @@ impl<N: Negotiator> Machine<N> {
         packet: Packet<'_>,
         limit: usize,
         rng: &mut Rng,
-        acts: &mut Acts,
+        acts: &mut Actions,
     ) -> Result<(), Dropped> {
         if matches!(self.state(), State::Initial | State::Starting) {
             return Err(Dropped::NoAnswer);
@@ -367,7 +367,7 @@ impl<N: Negotiator> Machine<N> {
         }
     }
 
-    fn hear_nak(&mut self, data: &[u8], rng: &mut Rng, acts: &mut Acts) {
+    fn hear_nak(&mut self, data: &[u8], rng: &mut Rng, acts: &mut Actions) {
         self.naks_heard = self.naks_heard.saturating_add(1);
         let is_too_many = self.naks_heard > self.max_failure;
         let asked: BTreeSet<u8> = kinds(&self.request);
@@ -384,7 +384,7 @@ impl<N: Negotiator> Machine<N> {
         }
     }
 
-    fn hear_code_reject(&self, rejected: u8, acts: &mut Acts) -> Event {
+    fn hear_code_reject(&self, rejected: u8, acts: &mut Actions) -> Event {
         let name = protocol::Name(N::PROTOCOL);
         let what = code::short_name(rejected)
             .map_or_else(|| format!("code {rejected} of {name}"), |it| format!("{name} {it}"));
@@ -400,7 +400,7 @@ impl<N: Negotiator> Machine<N> {
     }
 
     /// The event that a Configure-Request is, and code and data of its answer (RFC 1661 sections 5.2 to 5.4).
-    fn judge(&mut self, data: &[u8], rng: &mut Rng, acts: &mut Acts) -> (Event, (u8, Vec<u8>)) {
+    fn judge(&mut self, data: &[u8], rng: &mut Rng, acts: &mut Actions) -> (Event, (u8, Vec<u8>)) {
         let is_patient = self.failures < self.max_failure;
         self.negotiator.hear();
         let (mut naks, mut rejects) = (Vec::new(), Vec::new());
@@ -412,14 +412,14 @@ impl<N: Negotiator> Machine<N> {
                 let name = protocol::Name(N::PROTOCOL);
                 let text = format!("we refuse the second option {} of {name}", item.kind);
                 acts.push(MachineAction::Say(Kind::Refusal, text));
-                Judged::Reject
+                OptionVerdict::Reject
             };
             match judged {
-                Judged::Ack => {}
-                Judged::Nak(better) if is_patient || self.negotiator.is_vital(item.kind) => {
+                OptionVerdict::Ack => {}
+                OptionVerdict::Nak(better) if is_patient || self.negotiator.is_vital(item.kind) => {
                     naks.extend(better);
                 }
-                Judged::Nak(_) | Judged::Reject => {
+                OptionVerdict::Nak(_) | OptionVerdict::Reject => {
                     rejects.extend(option(item.len(), |out| item.emit(out)));
                 }
             }
@@ -438,23 +438,23 @@ impl<N: Negotiator> Machine<N> {
         }
     }
 
-    fn judge_one(&mut self, item: Item<'_>, rng: &mut Rng, acts: &mut Acts) -> Judged {
+    fn judge_one(&mut self, item: Item<'_>, rng: &mut Rng, acts: &mut Actions) -> OptionVerdict {
         if known(N::PROTOCOL, item.kind).is_none() {
             let name = protocol::Name(N::PROTOCOL);
             let text = format!("we do not know {item} of {name}");
             acts.push(MachineAction::Say(Kind::Refusal, text));
-            return Judged::Reject;
+            return OptionVerdict::Reject;
         }
         match item.check(N::PROTOCOL) {
             Ok(()) => self.negotiator.judge(item, rng, acts),
             Err(wrong) => {
                 acts.push(MachineAction::Say(Kind::Refusal, format!("we refuse {item}: {wrong}")));
-                self.negotiator.right(item.kind).map_or(Judged::Reject, Judged::Nak)
+                self.negotiator.right(item.kind).map_or(OptionVerdict::Reject, OptionVerdict::Nak)
             }
         }
     }
 
-    fn feed(&mut self, event: Event, cause: &Cause<'_>, rng: &mut Rng, acts: &mut Acts) {
+    fn feed(&mut self, event: Event, cause: &Cause<'_>, rng: &mut Rng, acts: &mut Actions) {
         let was = self.state();
         // What cannot happen there changes nothing.
         let Ok(step) = self.automaton.on(event) else {
@@ -467,14 +467,14 @@ impl<N: Negotiator> Machine<N> {
         self.follow(step, was, cause, rng, acts);
     }
 
-    fn follow(&mut self, step: Step, was: State, cause: &Cause<'_>, rng: &mut Rng, acts: &mut Acts) {
+    fn follow(&mut self, step: Step, was: State, cause: &Cause<'_>, rng: &mut Rng, acts: &mut Actions) {
         let name = protocol::Name(N::PROTOCOL);
         if step.crossed {
             let text = format!("{name}: an answer out of step, it starts over");
             acts.push(MachineAction::Say(Kind::Note, text));
         }
         let mut told = (was == self.state()).then_some(());
-        let mut tell = |acts: &mut Acts, state: State| {
+        let mut tell = |acts: &mut Actions, state: State| {
             if told.replace(()).is_none() {
                 acts.push(MachineAction::Say(Kind::State, format!("{name} is {state}")));
             }
@@ -540,7 +540,7 @@ impl<N: Negotiator> Machine<N> {
         self.text.clear();
     }
 
-    fn send_request(&mut self, acts: &mut Acts) {
+    fn send_request(&mut self, acts: &mut Actions) {
         if self.requests >= self.max_requests {
             let end = End::NoAgreement {
                 protocol: protocol::name(N::PROTOCOL).unwrap_or("a protocol"),
@@ -561,7 +561,7 @@ impl<N: Negotiator> Machine<N> {
         self.send(code::CONFIGURE_REQUEST, self.request_id, &request, acts);
     }
 
-    fn send(&self, code: u8, identifier: u8, data: &[u8], acts: &mut Acts) {
+    fn send(&self, code: u8, identifier: u8, data: &[u8], acts: &mut Actions) {
         acts.push(MachineAction::Send { protocol: N::PROTOCOL, information: packet(code, identifier, data) });
     }
 }

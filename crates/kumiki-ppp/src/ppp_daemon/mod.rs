@@ -59,13 +59,13 @@ pub use config::{Config, ConfigError, Ipv4, Ipv6, LEAST_MRU, MAX_NAME, Method, M
 pub use log::{End, Kind, Line, MAX_LINES, Phase};
 pub use quality::Loss;
 
-use auth::{Admit, Prove};
+use auth::{Admit, AuthClient};
 use automaton::{Event, State};
 use ipcp::Ipcp;
 use ipv6cp::Ipv6cp;
 use lcp::Lcp;
 use log::Log;
-use machine::{Acts, Machine, MachineAction, Timer};
+use machine::{Actions, Machine, MachineAction, Timer};
 use misbehave::{Order, Player};
 use quality::Echo;
 
@@ -98,7 +98,7 @@ pub struct PppDaemon {
     lcp: Machine<Lcp>,
     ipcp: Option<Machine<Ipcp>>,
     ipv6cp: Option<Machine<Ipv6cp>>,
-    prove: Prove,
+    prove: AuthClient,
     admit: Admit,
     quality: quality::Quality,
     echo: Echo,
@@ -160,7 +160,7 @@ impl PppDaemon {
             lcp: Machine::new(Lcp::new(&config), link, max_failure, Timer::Lcp),
             ipcp: ipcp.map(|ipcp| Machine::new(ipcp, network, max_failure, Timer::Ipcp)),
             ipv6cp: ipv6cp.map(|ipv6cp| Machine::new(ipv6cp, network, max_failure, Timer::Ipv6cp)),
-            prove: Prove::new(&config),
+            prove: AuthClient::new(&config),
             admit: Admit::new(&config),
             quality: quality::Quality::new(&config),
             echo: Echo::new(&config),
@@ -275,7 +275,7 @@ impl PppDaemon {
     }
 
     /// Does what a part has said.
-    fn run(&mut self, acts: Acts, cx: &mut Context<'_>) {
+    fn run(&mut self, acts: Actions, cx: &mut Context<'_>) {
         for act in acts {
             match act {
                 MachineAction::Send { protocol, information } => self.send(protocol, &information, cx),
@@ -454,7 +454,7 @@ impl Protocol for PppDaemon {
             return;
         };
         let magic = self.lcp.negotiator.magic();
-        let mut acts = Acts::new();
+        let mut acts = Actions::new();
         match timer {
             Timer::Lcp => self.lcp.expire(cx.rng(), &mut acts),
             Timer::Ipcp => {

@@ -10,7 +10,7 @@ use kumiki_wire::ppp::ppp::protocol;
 use super::PppDaemon;
 use super::automaton::{Event, State};
 use super::log::{End, Kind, Phase};
-use super::machine::{Acts, MachineAction, Timer};
+use super::machine::{Actions, MachineAction, Timer};
 use super::quality::{Echo, send_body};
 
 /// The least MTU of IPv6 (RFC 5072 section 2).
@@ -19,7 +19,7 @@ const IPV6_LEAST: u16 = 1280;
 impl PppDaemon {
     /// An event of LCP's automaton, and what follows from it.
     pub(super) fn on(&mut self, event: Event, cx: &mut Context<'_>) {
-        let mut acts = Acts::new();
+        let mut acts = Actions::new();
         self.lcp.on(event, cx.rng(), &mut acts);
         self.run(acts, cx);
         self.follow_phase(cx);
@@ -64,7 +64,7 @@ impl PppDaemon {
         } else {
             self.phase = Phase::Authenticate;
         }
-        let mut acts = Acts::new();
+        let mut acts = Actions::new();
         if let Some(text) = &self.config.identification {
             let body = Body::Identification { magic: self.lcp.negotiator.magic(), message: text.as_bytes() };
             let fresh = self.lcp.fresh_id();
@@ -87,7 +87,7 @@ impl PppDaemon {
         self.enter(Phase::Network, cx);
         self.given_up.clear();
         self.parted.clear();
-        let mut acts = Acts::new();
+        let mut acts = Actions::new();
         if let Some(session) = self.config.session {
             let seconds = session.as_nanos().div_ceil(1_000_000_000);
             let body = Body::TimeRemaining {
@@ -116,7 +116,7 @@ impl PppDaemon {
 
     /// LCP has left Opened, and with it everything above.
     pub(super) fn link_down(&mut self, cx: &mut Context<'_>) {
-        let mut acts = Acts::new();
+        let mut acts = Actions::new();
         if let Some(ipcp) = &mut self.ipcp {
             ipcp.on(Event::Down, cx.rng(), &mut acts);
         }
@@ -173,7 +173,7 @@ impl PppDaemon {
     /// A network protocol is given up on this link; the link ends where it was the last one.
     pub(super) fn withdraw(&mut self, number: u16, end: &End, cx: &mut Context<'_>) {
         self.say(Kind::Note, end.to_string(), cx);
-        let mut acts = Acts::new();
+        let mut acts = Actions::new();
         let text = end.to_string();
         if number == protocol::IPCP {
             if let Some(ipcp) = &mut self.ipcp {
@@ -207,7 +207,7 @@ impl PppDaemon {
         } else {
             self.because.get_or_insert(end);
         }
-        let mut acts = Acts::new();
+        let mut acts = Actions::new();
         self.lcp.close(&text, cx.rng(), &mut acts);
         self.run(acts, cx);
         if matches!(self.lcp.state(), State::Initial | State::Closed) {

@@ -11,7 +11,7 @@ use kumiki_wire::ppp::ppp::{lcp, protocol};
 
 use super::config::{self, Config};
 use super::log::{End, Kind};
-use super::machine::{Acts, MachineAction, Timer, packet};
+use super::machine::{Actions, MachineAction, Timer, packet};
 use crate::ppp::Arrival;
 
 /// What a report says was lost in one direction since the one before.
@@ -93,7 +93,7 @@ impl Quality {
     }
 
     /// LCP is Opened: the peer wants reports every `ours` hundredths of a second, and sends one every `theirs`.
-    pub(super) fn begin(&mut self, ours: Option<u32>, theirs: Option<u32>, acts: &mut Acts) {
+    pub(super) fn begin(&mut self, ours: Option<u32>, theirs: Option<u32>, acts: &mut Actions) {
         let time = |hundredths: u32| Duration::from_millis(10) * u64::from(hundredths);
         self.period = ours.map(time);
         self.expected = theirs.map(time);
@@ -108,19 +108,19 @@ impl Quality {
         }
     }
 
-    pub(super) fn end(&mut self, acts: &mut Acts) {
+    pub(super) fn end(&mut self, acts: &mut Actions) {
         (self.period, self.expected) = (None, None);
         acts.extend([MachineAction::Disarm(Timer::Report), MachineAction::Disarm(Timer::Expect)]);
     }
 
     /// RFC 1989 section 2.7: the peer does not know reports, so none are sent.
-    pub(super) fn stop_sending(&mut self, acts: &mut Acts) {
+    pub(super) fn stop_sending(&mut self, acts: &mut Actions) {
         self.period = None;
         acts.push(MachineAction::Disarm(Timer::Report));
     }
 
     /// The time for our next report has come.
-    pub(super) fn send(&mut self, magic: u32, acts: &mut Acts) {
+    pub(super) fn send(&mut self, magic: u32, acts: &mut Actions) {
         let Some(period) = self.period else {
             return;
         };
@@ -152,7 +152,7 @@ impl Quality {
     }
 
     /// A report came.
-    pub(super) fn hear(&mut self, report: Report, arrival: Arrival, magic: u32, acts: &mut Acts) {
+    pub(super) fn hear(&mut self, report: Report, arrival: Arrival, magic: u32, acts: &mut Actions) {
         self.in_lqrs = self.in_lqrs.wrapping_add(1);
         self.came = self.came.saturating_add(1);
         let now = ReceivedReport { report, arrival, in_lqrs: self.in_lqrs };
@@ -168,7 +168,7 @@ impl Quality {
     }
 
     /// RFC 1989 section 2.8.
-    fn compare(&mut self, before: &ReceivedReport, now: &ReceivedReport, acts: &mut Acts) {
+    fn compare(&mut self, before: &ReceivedReport, now: &ReceivedReport, acts: &mut Actions) {
         let (old, new) = (&before.report, &now.report);
         let theirs = Loss::of(
             new.peer_out_packets.wrapping_sub(old.peer_out_packets),
@@ -193,7 +193,7 @@ impl Quality {
     }
 
     /// A period in which the peer should have sent a report is over.
-    pub(super) fn judge(&mut self, acts: &mut Acts) {
+    pub(super) fn judge(&mut self, acts: &mut Actions) {
         let Some(expected) = self.expected else {
             return;
         };
@@ -241,14 +241,14 @@ impl Echo {
         Self { interval: config.echo_interval, failure: config.echo_failure, identifier: 0, waiting: 0 }
     }
 
-    pub(super) fn begin(&mut self, acts: &mut Acts) {
+    pub(super) fn begin(&mut self, acts: &mut Actions) {
         self.waiting = 0;
         if let Some(interval) = self.interval {
             acts.push(MachineAction::Arm(Timer::Echo, interval));
         }
     }
 
-    pub(super) fn end(acts: &mut Acts) {
+    pub(super) fn end(acts: &mut Actions) {
         acts.push(MachineAction::Disarm(Timer::Echo));
     }
 
@@ -262,7 +262,7 @@ impl Echo {
         is_answer
     }
 
-    pub(super) fn expire(&mut self, magic: u32, acts: &mut Acts) {
+    pub(super) fn expire(&mut self, magic: u32, acts: &mut Actions) {
         let Some(interval) = self.interval else {
             return;
         };

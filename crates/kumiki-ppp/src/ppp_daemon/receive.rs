@@ -7,7 +7,7 @@ use kumiki_wire::ppp::ppp::{Header, Text, chap, lqr, pap, protocol};
 
 use super::automaton::{Event, State};
 use super::log::{End, Kind, Phase};
-use super::machine::{Acts, Dropped};
+use super::machine::{Actions, Dropped};
 use super::misbehave::PacketFate;
 use super::quality::send_body;
 use super::{PppDaemon, described};
@@ -110,7 +110,7 @@ impl PppDaemon {
             }
         }
         let limit = usize::from(self.lcp.negotiator.peer_mru());
-        let mut acts = Acts::new();
+        let mut acts = Actions::new();
         let result = self.lcp.receive(packet, limit, cx.rng(), &mut acts);
         self.run(acts, cx);
         self.dropped(result, cx);
@@ -197,7 +197,7 @@ impl PppDaemon {
     pub(super) fn hear_protocol_reject(&mut self, number: u16, cx: &mut Context<'_>) {
         let name = protocol::Name(number);
         self.say(Kind::Refusal, format!("the peer does not do {name}"), cx);
-        let mut acts = Acts::new();
+        let mut acts = Actions::new();
         match number {
             protocol::LCP | protocol::PAP | protocol::CHAP => {
                 let what = name.to_string();
@@ -229,7 +229,7 @@ impl PppDaemon {
     }
 
     pub(super) fn receive_auth(&mut self, number: u16, information: &[u8], cx: &mut Context<'_>) {
-        let mut acts = Acts::new();
+        let mut acts = Actions::new();
         let heard = if number == protocol::PAP {
             let Ok((packet, _)) = pap::Packet::parse(information) else {
                 self.malformed(cx);
@@ -277,7 +277,7 @@ impl PppDaemon {
             // What another peer has counted says nothing of this link.
             return self.unexpected(cx);
         }
-        let mut acts = Acts::new();
+        let mut acts = Actions::new();
         self.quality.hear(report, arrival, magic, &mut acts);
         self.run(acts, cx);
     }
@@ -292,7 +292,7 @@ impl PppDaemon {
             return;
         }
         let limit = usize::from(self.lcp.negotiator.peer_mru());
-        let mut acts = Acts::new();
+        let mut acts = Actions::new();
         let result = match (&mut self.ipcp, &mut self.ipv6cp) {
             (Some(ipcp), _) if number == protocol::IPCP => ipcp.receive(packet, limit, cx.rng(), &mut acts),
             (_, Some(ipv6cp)) if number == protocol::IPV6CP => ipv6cp.receive(packet, limit, cx.rng(), &mut acts),

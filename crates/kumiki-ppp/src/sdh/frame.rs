@@ -6,7 +6,7 @@ use kumiki_wire::ppp::mapos::{Address, Header, LEN, MAX_INFORMATION, Width, nsp,
 
 /// Why a frame is dropped before anybody looks whose it is (RFC 2171 section 3.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Wrong {
+pub(crate) enum FrameError {
     /// The header is not all there.
     Short,
     /// The information is longer than MAPOS carries.
@@ -17,7 +17,7 @@ pub(crate) enum Wrong {
     Control,
 }
 
-impl Wrong {
+impl FrameError {
     /// For [`kumiki_graph::Context::drop`].
     pub(crate) const fn words(self) -> &'static str {
         match self {
@@ -30,14 +30,14 @@ impl Wrong {
 }
 
 /// Reads the header of a frame, which stays where it is.
-pub(crate) fn read(width: Width, data: &mut Message) -> Result<Header, Wrong> {
+pub(crate) fn read(width: Width, data: &mut Message) -> Result<Header, FrameError> {
     match Header::parse(width, data.front_at_least(LEN)) {
-        Ok(_) if data.len() > LEN + MAX_INFORMATION => Err(Wrong::Long),
+        Ok(_) if data.len() > LEN + MAX_INFORMATION => Err(FrameError::Long),
         Ok((header, _)) => Ok(header),
-        Err(Malformed::Short { .. }) => Err(Wrong::Short),
-        Err(Malformed::Field { field: "control", .. }) => Err(Wrong::Control),
+        Err(Malformed::Short { .. }) => Err(FrameError::Short),
+        Err(Malformed::Field { field: "control", .. }) => Err(FrameError::Control),
         // Some causes are there only with the feature of another family.
-        Err(_) => Err(Wrong::Address),
+        Err(_) => Err(FrameError::Address),
     }
 }
 

@@ -64,7 +64,7 @@ mod sharing;
 #[cfg(test)]
 mod tests;
 
-use frame::{Wrong, frame};
+use frame::{FrameError, frame};
 use line::Line;
 use nsp_client::Client;
 pub use nsp_client::Timers;
@@ -287,11 +287,11 @@ impl Sdh {
         cx.up(user, Indication::Unit(unit));
     }
 
-    fn discard(&mut self, wrong: Wrong, cx: &mut Context<'_>) {
+    fn discard(&mut self, wrong: FrameError, cx: &mut Context<'_>) {
         *match wrong {
-            Wrong::Short | Wrong::Long => &mut self.counters.malformed,
-            Wrong::Address => &mut self.counters.invalid_address,
-            Wrong::Control => &mut self.counters.invalid_control,
+            FrameError::Short | FrameError::Long => &mut self.counters.malformed,
+            FrameError::Address => &mut self.counters.invalid_address,
+            FrameError::Control => &mut self.counters.invalid_control,
         } += 1;
         cx.drop(wrong.words());
     }

@@ -80,13 +80,13 @@ impl fmt::Display for ScriptError {
 /// Rules that hold together.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Stage {
-    begins: Begins,
+    begins: StageStart,
     rules: Vec<Counted>,
 }
 
 /// When a stage begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Begins {
+enum StageStart {
     /// So long after the one before.
     After(Duration),
     /// When this control protocol is Opened.
@@ -123,7 +123,7 @@ struct Choice {
 
 /// What is sent beside what the daemon sends.
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum Made {
+enum CraftedFrame {
     /// A frame as it stands.
     Raw(Vec<u8>),
     /// A packet.
@@ -150,7 +150,7 @@ enum Rule {
     Set(Choice),
     Without(Choice),
     Send {
-        made: Made,
+        made: CraftedFrame,
         after: Duration,
         every: Option<Duration>,
         /// At once.

@@ -7,7 +7,7 @@ use kumiki_graph::Duration;
 use kumiki_wire::ppp::ppp::control::code;
 use kumiki_wire::ppp::ppp::{chap, ipcp, ipv6cp, lcp, pap, protocol};
 
-use super::{Begins, Choice, Counted, Made, Pattern, Rule, Script, ScriptError, Stage};
+use super::{Choice, Counted, CraftedFrame, Pattern, Rule, Script, ScriptError, Stage, StageStart};
 
 /// Packets of one flood at most.
 const MOST: u32 = 10_000;
@@ -34,7 +34,7 @@ const CHAP_CODES: &[(&str, u8)] = &[
 
 /// How the value of an option is written.
 #[derive(Clone, Copy)]
-enum Form {
+enum ValueSyntax {
     Nothing,
     Number(usize),
     Address,
@@ -44,37 +44,37 @@ enum Form {
     Digits,
 }
 
-const LCP_OPTIONS: &[(&str, u8, Form)] = &[
-    ("mru", lcp::kind::MRU, Form::Number(2)),
-    ("asyncmap", lcp::kind::ACCM, Form::Number(4)),
-    ("auth", lcp::kind::AUTHENTICATION, Form::Auth),
-    ("quality", lcp::kind::QUALITY, Form::Period),
-    ("magic", lcp::kind::MAGIC, Form::Number(4)),
-    ("pcomp", lcp::kind::PFC, Form::Nothing),
-    ("accomp", lcp::kind::ACFC, Form::Nothing),
-    ("fcs", lcp::kind::FCS_ALTERNATIVES, Form::Number(1)),
-    ("padding", lcp::kind::SELF_DESCRIBING_PADDING, Form::Number(1)),
-    ("callback", lcp::kind::CALLBACK, Form::Digits),
-    ("compound", lcp::kind::COMPOUND_FRAMES, Form::Nothing),
+const LCP_OPTIONS: &[(&str, u8, ValueSyntax)] = &[
+    ("mru", lcp::kind::MRU, ValueSyntax::Number(2)),
+    ("asyncmap", lcp::kind::ACCM, ValueSyntax::Number(4)),
+    ("auth", lcp::kind::AUTHENTICATION, ValueSyntax::Auth),
+    ("quality", lcp::kind::QUALITY, ValueSyntax::Period),
+    ("magic", lcp::kind::MAGIC, ValueSyntax::Number(4)),
+    ("pcomp", lcp::kind::PFC, ValueSyntax::Nothing),
+    ("accomp", lcp::kind::ACFC, ValueSyntax::Nothing),
+    ("fcs", lcp::kind::FCS_ALTERNATIVES, ValueSyntax::Number(1)),
+    ("padding", lcp::kind::SELF_DESCRIBING_PADDING, ValueSyntax::Number(1)),
+    ("callback", lcp::kind::CALLBACK, ValueSyntax::Digits),
+    ("compound", lcp::kind::COMPOUND_FRAMES, ValueSyntax::Nothing),
 ];
-const IPCP_OPTIONS: &[(&str, u8, Form)] = &[
-    ("addrs", ipcp::kind::ADDRESSES, Form::Digits),
-    ("compress", ipcp::kind::COMPRESSION, Form::Digits),
-    ("addr", ipcp::kind::ADDRESS, Form::Address),
-    ("ms-dns1", ipcp::kind::PRIMARY_DNS, Form::Address),
-    ("ms-dns2", ipcp::kind::SECONDARY_DNS, Form::Address),
-    ("ms-wins1", ipcp::kind::PRIMARY_NBNS, Form::Address),
-    ("ms-wins2", ipcp::kind::SECONDARY_NBNS, Form::Address),
+const IPCP_OPTIONS: &[(&str, u8, ValueSyntax)] = &[
+    ("addrs", ipcp::kind::ADDRESSES, ValueSyntax::Digits),
+    ("compress", ipcp::kind::COMPRESSION, ValueSyntax::Digits),
+    ("addr", ipcp::kind::ADDRESS, ValueSyntax::Address),
+    ("ms-dns1", ipcp::kind::PRIMARY_DNS, ValueSyntax::Address),
+    ("ms-dns2", ipcp::kind::SECONDARY_DNS, ValueSyntax::Address),
+    ("ms-wins1", ipcp::kind::PRIMARY_NBNS, ValueSyntax::Address),
+    ("ms-wins2", ipcp::kind::SECONDARY_NBNS, ValueSyntax::Address),
 ];
-const IPV6CP_OPTIONS: &[(&str, u8, Form)] = &[
-    ("addr", ipv6cp::kind::INTERFACE_IDENTIFIER, Form::Identifier),
-    ("compress", ipv6cp::kind::COMPRESSION, Form::Digits),
+const IPV6CP_OPTIONS: &[(&str, u8, ValueSyntax)] = &[
+    ("addr", ipv6cp::kind::INTERFACE_IDENTIFIER, ValueSyntax::Identifier),
+    ("compress", ipv6cp::kind::COMPRESSION, ValueSyntax::Digits),
 ];
 
 /// What is wrong, and what would be right.
-type Read<T> = Result<T, (String, String)>;
+type ParseResult<T> = Result<T, (String, String)>;
 
-fn wrong<T>(what: impl Into<String>, right: impl Into<String>) -> Read<T> {
+fn wrong<T>(what: impl Into<String>, right: impl Into<String>) -> ParseResult<T> {
     Err((what.into(), right.into()))
 }
 
@@ -85,7 +85,7 @@ struct Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    fn of(line: &'a str) -> Read<Self> {
+    fn of(line: &'a str) -> ParseResult<Self> {
         let mut words = std::collections::VecDeque::new();
         let mut rest = line.trim_start();
         while let Some(first) = rest.chars().next() {
@@ -113,7 +113,7 @@ impl<'a> Words<'a> {
     }
 
     /// The next word, which must be there.
-    fn next(&mut self, right: &str) -> Read<&'a str> {
+    fn next(&mut self, right: &str) -> ParseResult<&'a str> {
         match self.words.pop_front() {
             Some((word, false)) => Ok(word),
             Some((text, true)) => wrong(format!("\"{text}\" stands where a word must"), right),
@@ -130,7 +130,7 @@ impl<'a> Words<'a> {
         is_next
     }
 
-    fn must(&mut self, word: &str, right: &str) -> Read<()> {
+    fn must(&mut self, word: &str, right: &str) -> ParseResult<()> {
         if self.take(word) {
             return Ok(());
         }
@@ -140,7 +140,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    fn end(&self) -> Read<()> {
+    fn end(&self) -> ParseResult<()> {
         match self.words.front() {
             None => Ok(()),
             Some((word, _)) => wrong(format!("`{word}` is too much"), "the rule ends before it"),
@@ -150,7 +150,7 @@ impl<'a> Words<'a> {
 
 /// Reads all lines.
 pub(super) fn script(text: &str) -> Result<Script, ScriptError> {
-    let mut stages = vec![Stage { begins: Begins::After(Duration::ZERO), rules: Vec::new() }];
+    let mut stages = vec![Stage { begins: StageStart::After(Duration::ZERO), rules: Vec::new() }];
     for (index, line) in text.lines().enumerate() {
         let read = Words::of(line).and_then(|mut words| {
             if words.words.is_empty() {
@@ -173,27 +173,27 @@ pub(super) fn script(text: &str) -> Result<Script, ScriptError> {
     Ok(Script { stages })
 }
 
-fn begins(words: &mut Words<'_>) -> Read<Begins> {
+fn begins(words: &mut Words<'_>) -> ParseResult<StageStart> {
     const RIGHT: &str = "`then after 2s`, `then when LCP opened`, `then when rcvd LCP EchoReq` and `then when sent PAP AuthReq` are right";
     if words.words.is_empty() {
-        return Ok(Begins::After(Duration::ZERO));
+        return Ok(StageStart::After(Duration::ZERO));
     }
     if words.take("after") {
-        return Ok(Begins::After(time(words)?));
+        return Ok(StageStart::After(time(words)?));
     }
     words.must("when", RIGHT)?;
     if words.take("rcvd") {
-        return Ok(Begins::Received(pattern(words)?));
+        return Ok(StageStart::Received(pattern(words)?));
     }
     if words.take("sent") {
-        return Ok(Begins::Sent(pattern(words)?));
+        return Ok(StageStart::Sent(pattern(words)?));
     }
     let number = protocol(words)?;
     words.must("opened", RIGHT)?;
-    Ok(Begins::Opened(number))
+    Ok(StageStart::Opened(number))
 }
 
-fn rule(words: &mut Words<'_>) -> Read<Counted> {
+fn rule(words: &mut Words<'_>) -> ParseResult<Counted> {
     let verb = words.next(RULES)?.to_ascii_lowercase();
     let always = |rule| Ok((rule, None));
     match verb.as_str() {
@@ -270,7 +270,7 @@ fn rule(words: &mut Words<'_>) -> Read<Counted> {
 }
 
 /// `N of`, where it stands there.
-fn first(words: &mut Words<'_>) -> Read<Option<u32>> {
+fn first(words: &mut Words<'_>) -> ParseResult<Option<u32>> {
     let is_number = words.peek().is_some_and(|word| word.parse::<u32>().is_ok());
     if !is_number {
         return Ok(None);
@@ -281,7 +281,7 @@ fn first(words: &mut Words<'_>) -> Read<Option<u32>> {
 }
 
 /// `N times` or `for ever`, where it stands there.
-fn times(words: &mut Words<'_>) -> Read<Option<Option<u32>>> {
+fn times(words: &mut Words<'_>) -> ParseResult<Option<Option<u32>>> {
     if words.take("for") {
         words.must("ever", "`for ever` or `3 times` is right")?;
         return Ok(Some(None));
@@ -301,7 +301,7 @@ fn times(words: &mut Words<'_>) -> Read<Option<Option<u32>>> {
     Ok(Some(Some(times)))
 }
 
-fn send(words: &mut Words<'_>) -> Read<Counted> {
+fn send(words: &mut Words<'_>) -> ParseResult<Counted> {
     // An option's name and a code's cannot be taken for each other.
     let mut ahead = words.clone();
     if let Ok(number) = protocol(&mut ahead)
@@ -332,10 +332,10 @@ fn send(words: &mut Words<'_>) -> Read<Counted> {
 }
 
 /// A frame that the script makes; of a flood the last word is how many.
-fn made(words: &mut Words<'_>, is_flood: bool) -> Read<Made> {
+fn made(words: &mut Words<'_>, is_flood: bool) -> ParseResult<CraftedFrame> {
     if words.take("raw") {
         let digits = words.next("the octets of a frame in hexadecimal digits")?;
-        return Ok(Made::Raw(hex(digits)?));
+        return Ok(CraftedFrame::Raw(hex(digits)?));
     }
     let Pattern { protocol: Some(number), code: Some(code) } = pattern(words)? else {
         return wrong("what is sent has no code", "for example LCP EchoReq, or LCP code 99");
@@ -355,7 +355,7 @@ fn made(words: &mut Words<'_>, is_flood: bool) -> Read<Made> {
     if data.len() > MOST_OCTETS {
         return wrong("the data are too long", format!("at most {MOST_OCTETS} octets"));
     }
-    Ok(Made::Packet { protocol: number, code, data, magic })
+    Ok(CraftedFrame::Packet { protocol: number, code, data, magic })
 }
 
 /// Whether digits are a count and no data: the last word of a flood, or in front of `times`.
@@ -366,7 +366,7 @@ fn is_count(words: &Words<'_>, is_flood: bool) -> bool {
     }
 }
 
-fn protocol(words: &mut Words<'_>) -> Read<u16> {
+fn protocol(words: &mut Words<'_>) -> ParseResult<u16> {
     let right = || {
         let names: Vec<&str> = PROTOCOLS.iter().map(|(name, _)| *name).collect();
         format!("there are {}", names.join(", "))
@@ -379,7 +379,7 @@ fn protocol(words: &mut Words<'_>) -> Read<u16> {
     }
 }
 
-fn pattern(words: &mut Words<'_>) -> Read<Pattern> {
+fn pattern(words: &mut Words<'_>) -> ParseResult<Pattern> {
     if words.take("any") {
         let (protocol, code) = (None, None);
         return Ok(Pattern { protocol, code });
@@ -414,7 +414,7 @@ fn pattern(words: &mut Words<'_>) -> Read<Pattern> {
     }
 }
 
-const fn options_of(number: u16) -> &'static [(&'static str, u8, Form)] {
+const fn options_of(number: u16) -> &'static [(&'static str, u8, ValueSyntax)] {
     match number {
         protocol::LCP => LCP_OPTIONS,
         protocol::IPCP => IPCP_OPTIONS,
@@ -424,7 +424,7 @@ const fn options_of(number: u16) -> &'static [(&'static str, u8, Form)] {
 }
 
 /// A protocol and an option of it, with its value where one is wanted.
-fn choice(words: &mut Words<'_>, has_value: bool) -> Read<Choice> {
+fn choice(words: &mut Words<'_>, has_value: bool) -> ParseResult<Choice> {
     let protocol = protocol(words)?;
     let names = options_of(protocol);
     let right = || {
@@ -433,7 +433,7 @@ fn choice(words: &mut Words<'_>, has_value: bool) -> Read<Choice> {
     };
     let word = words.next(&right())?;
     let (kind, form) = if word == "option" {
-        (number(words, "a type from 0 to 255")?, Form::Digits)
+        (number(words, "a type from 0 to 255")?, ValueSyntax::Digits)
     } else {
         match names.iter().find(|(name, ..)| *name == word) {
             Some((_, kind, form)) => (*kind, *form),
@@ -447,20 +447,20 @@ fn choice(words: &mut Words<'_>, has_value: bool) -> Read<Choice> {
     Ok(Choice { protocol, kind, value })
 }
 
-fn value(words: &mut Words<'_>, form: Form) -> Read<Vec<u8>> {
+fn value(words: &mut Words<'_>, form: ValueSyntax) -> ParseResult<Vec<u8>> {
     if words.take("hex") {
         return hex(words.next("hexadecimal digits")?);
     }
     match form {
-        Form::Nothing => Ok(Vec::new()),
-        Form::Digits => match words.peek().map(hex) {
+        ValueSyntax::Nothing => Ok(Vec::new()),
+        ValueSyntax::Digits => match words.peek().map(hex) {
             Some(Ok(octets)) => {
                 words.words.pop_front();
                 Ok(octets)
             }
             _ => Ok(Vec::new()),
         },
-        Form::Number(octets) => {
+        ValueSyntax::Number(octets) => {
             let right = format!("a number that {octets} octets hold, as 1500 or 0x000a0000");
             let word = words.next(&right)?;
             let number = match word.strip_prefix("0x") {
@@ -476,7 +476,7 @@ fn value(words: &mut Words<'_>, form: Form) -> Read<Vec<u8>> {
                 None => wrong(format!("`{word}` cannot be the value"), right),
             }
         }
-        Form::Address => {
+        ValueSyntax::Address => {
             const RIGHT: &str = "an IPv4 address such as 10.0.0.1";
             let word = words.next(RIGHT)?;
             match word.parse::<Ipv4Addr>() {
@@ -484,7 +484,7 @@ fn value(words: &mut Words<'_>, form: Form) -> Read<Vec<u8>> {
                 Err(_) => wrong(format!("`{word}` is no address"), RIGHT),
             }
         }
-        Form::Identifier => {
+        ValueSyntax::Identifier => {
             const RIGHT: &str = "an identifier of 16 hexadecimal digits";
             let word = words.next(RIGHT)?;
             match hex(word) {
@@ -492,7 +492,7 @@ fn value(words: &mut Words<'_>, form: Form) -> Read<Vec<u8>> {
                 _ => wrong(format!("`{word}` is no identifier"), RIGHT),
             }
         }
-        Form::Auth => {
+        ValueSyntax::Auth => {
             const RIGHT: &str = "pap, chap, eap, or `hex` and digits";
             match words.next(RIGHT)? {
                 "pap" => Ok(protocol::PAP.to_be_bytes().to_vec()),
@@ -504,7 +504,7 @@ fn value(words: &mut Words<'_>, form: Form) -> Read<Vec<u8>> {
                 other => wrong(format!("`{other}` is no way to say who one is"), RIGHT),
             }
         }
-        Form::Period => {
+        ValueSyntax::Period => {
             let hundredths = u32::try_from(time(words)?.as_millis() / 10).unwrap_or(u32::MAX);
             let mut octets = protocol::LQR.to_be_bytes().to_vec();
             octets.extend(hundredths.to_be_bytes());
@@ -513,7 +513,7 @@ fn value(words: &mut Words<'_>, form: Form) -> Read<Vec<u8>> {
     }
 }
 
-fn number<N: FromStr>(words: &mut Words<'_>, right: &str) -> Read<N> {
+fn number<N: FromStr>(words: &mut Words<'_>, right: &str) -> ParseResult<N> {
     let word = words.next(right)?;
     match word.parse() {
         Ok(number) => Ok(number),
@@ -521,7 +521,7 @@ fn number<N: FromStr>(words: &mut Words<'_>, right: &str) -> Read<N> {
     }
 }
 
-fn time(words: &mut Words<'_>) -> Read<Duration> {
+fn time(words: &mut Words<'_>) -> ParseResult<Duration> {
     const RIGHT: &str = "a time is a number with ms or s, as 200ms";
     let word = words.next(RIGHT)?;
     let (digits, unit) = match word.strip_suffix("ms") {
@@ -535,7 +535,7 @@ fn time(words: &mut Words<'_>) -> Read<Duration> {
 }
 
 /// Pairs of hexadecimal digits.
-fn hex(digits: &str) -> Read<Vec<u8>> {
+fn hex(digits: &str) -> ParseResult<Vec<u8>> {
     const RIGHT: &str = "an even number of hexadecimal digits";
     let (pairs, rest) = digits.as_bytes().as_chunks::<2>();
     if !rest.is_empty() || pairs.is_empty() || pairs.len() > MOST_OCTETS {

@@ -7,7 +7,7 @@ use kumiki_wire::ppp::ppp::control::{self, Item, code, options};
 use kumiki_wire::ppp::ppp::{Compression, Header, protocol};
 
 use super::super::machine::{option, packet};
-use super::{Begins, Choice, Made, Rule, Script};
+use super::{Choice, CraftedFrame, Rule, Script, StageStart};
 
 /// Frames that wait to be sent at most; what is more goes at once.
 const MOST_WAITING: usize = 4096;
@@ -101,13 +101,13 @@ impl Player {
     pub(in super::super) fn next_deadline(&self) -> Option<Instant> {
         let job = self.jobs.keys().next().map(|(at, _)| *at);
         let stage = match self.following() {
-            Some(Begins::After(time)) => Some(self.began + time),
-            Some(Begins::Opened(_) | Begins::Received(_) | Begins::Sent(_)) | None => None,
+            Some(StageStart::After(time)) => Some(self.began + time),
+            Some(StageStart::Opened(_) | StageStart::Received(_) | StageStart::Sent(_)) | None => None,
         };
         job.into_iter().chain(stage).min()
     }
 
-    fn following(&self) -> Option<Begins> {
+    fn following(&self) -> Option<StageStart> {
         let stage = self.script.stages.get(self.stage + 1)?;
         Some(stage.begins)
     }
@@ -149,7 +149,7 @@ impl Player {
 
     /// A control protocol is Opened.
     pub(in super::super) fn opened(&mut self, protocol: u16, now: Instant) {
-        if self.following() == Some(Begins::Opened(protocol)) {
+        if self.following() == Some(StageStart::Opened(protocol)) {
             self.enter(self.stage + 1, now);
         }
     }
@@ -166,7 +166,7 @@ impl Player {
                 Job::Rule(number) => self.follow(number, magic, now, &mut orders),
             }
         }
-        if let Some(Begins::After(time)) = self.following()
+        if let Some(StageStart::After(time)) = self.following()
             && self.began + time <= now
         {
             self.enter(self.stage + 1, now);
@@ -217,10 +217,10 @@ impl Player {
         }
     }
 
-    fn made(&mut self, made: &Made, magic: u32) -> Vec<u8> {
+    fn made(&mut self, made: &CraftedFrame, magic: u32) -> Vec<u8> {
         match made {
-            Made::Raw(frame) => frame.clone(),
-            Made::Packet { protocol, code, data, magic: has_magic } => {
+            CraftedFrame::Raw(frame) => frame.clone(),
+            CraftedFrame::Packet { protocol, code, data, magic: has_magic } => {
                 self.identifier = self.identifier.wrapping_add(1);
                 let mut all = Vec::new();
                 if *has_magic {
@@ -278,7 +278,7 @@ impl Player {
         if seen == PacketFate::Whole {
             seen = self.translated(number, information, &mut orders);
         }
-        if let Some(Begins::Received(what)) = self.following()
+        if let Some(StageStart::Received(what)) = self.following()
             && what.is(number, information)
         {
             self.enter(self.stage + 1, now);
@@ -432,7 +432,7 @@ impl Player {
                 | Rule::Terminate(_) => {}
             }
         }
-        if let Some(Begins::Sent(what)) = self.following()
+        if let Some(StageStart::Sent(what)) = self.following()
             && what.is(number, information)
         {
             self.enter(self.stage + 1, now);
