@@ -16,7 +16,7 @@ impl<T: sealed::ToSocketAddrs + ?Sized> ToSocketAddrs for T {}
 
 /// What somebody wrote, before names are looked up.
 #[derive(Debug)]
-pub enum Written {
+pub enum UnresolvedAddr {
     /// Addresses.
     Addresses(Vec<SocketAddr>),
     /// A name and a port.
@@ -25,7 +25,7 @@ pub enum Written {
     Wrong(&'static str),
 }
 
-impl Written {
+impl UnresolvedAddr {
     /// The addresses; at least one.
     pub(crate) fn resolve(self, stack: &Stack) -> io::Result<Vec<SocketAddr>> {
         let found = match self {
@@ -81,90 +81,90 @@ pub async fn lookup_host<T: ToSocketAddrs>(host: T) -> io::Result<impl Iterator<
 }
 
 pub(crate) mod sealed {
-    use super::Written;
+    use super::UnresolvedAddr;
 
     pub trait ToSocketAddrs {
-        fn written(&self) -> Written;
+        fn written(&self) -> UnresolvedAddr;
     }
 }
 
 impl sealed::ToSocketAddrs for SocketAddr {
-    fn written(&self) -> Written {
-        Written::Addresses(vec![*self])
+    fn written(&self) -> UnresolvedAddr {
+        UnresolvedAddr::Addresses(vec![*self])
     }
 }
 
 impl sealed::ToSocketAddrs for SocketAddrV4 {
-    fn written(&self) -> Written {
-        Written::Addresses(vec![SocketAddr::V4(*self)])
+    fn written(&self) -> UnresolvedAddr {
+        UnresolvedAddr::Addresses(vec![SocketAddr::V4(*self)])
     }
 }
 
 impl sealed::ToSocketAddrs for SocketAddrV6 {
-    fn written(&self) -> Written {
-        Written::Addresses(vec![SocketAddr::V6(*self)])
+    fn written(&self) -> UnresolvedAddr {
+        UnresolvedAddr::Addresses(vec![SocketAddr::V6(*self)])
     }
 }
 
 impl sealed::ToSocketAddrs for (IpAddr, u16) {
-    fn written(&self) -> Written {
-        Written::Addresses(vec![SocketAddr::from(*self)])
+    fn written(&self) -> UnresolvedAddr {
+        UnresolvedAddr::Addresses(vec![SocketAddr::from(*self)])
     }
 }
 
 impl sealed::ToSocketAddrs for (Ipv4Addr, u16) {
-    fn written(&self) -> Written {
-        Written::Addresses(vec![SocketAddr::from(*self)])
+    fn written(&self) -> UnresolvedAddr {
+        UnresolvedAddr::Addresses(vec![SocketAddr::from(*self)])
     }
 }
 
 impl sealed::ToSocketAddrs for (Ipv6Addr, u16) {
-    fn written(&self) -> Written {
-        Written::Addresses(vec![SocketAddr::from(*self)])
+    fn written(&self) -> UnresolvedAddr {
+        UnresolvedAddr::Addresses(vec![SocketAddr::from(*self)])
     }
 }
 
 impl sealed::ToSocketAddrs for [SocketAddr] {
-    fn written(&self) -> Written {
-        Written::Addresses(self.to_vec())
+    fn written(&self) -> UnresolvedAddr {
+        UnresolvedAddr::Addresses(self.to_vec())
     }
 }
 
 impl sealed::ToSocketAddrs for str {
-    fn written(&self) -> Written {
+    fn written(&self) -> UnresolvedAddr {
         if let Ok(address) = self.parse() {
-            return Written::Addresses(vec![address]);
+            return UnresolvedAddr::Addresses(vec![address]);
         }
         let Some((host, port)) = self.rsplit_once(':') else {
-            return Written::Wrong("invalid socket address");
+            return UnresolvedAddr::Wrong("invalid socket address");
         };
         match port.parse() {
-            Ok(port) => Written::of_host(host, port),
-            Err(_) => Written::Wrong("invalid port value"),
+            Ok(port) => UnresolvedAddr::of_host(host, port),
+            Err(_) => UnresolvedAddr::Wrong("invalid port value"),
         }
     }
 }
 
 impl sealed::ToSocketAddrs for String {
-    fn written(&self) -> Written {
+    fn written(&self) -> UnresolvedAddr {
         self.as_str().written()
     }
 }
 
 impl sealed::ToSocketAddrs for (&str, u16) {
-    fn written(&self) -> Written {
-        Written::of_host(self.0, self.1)
+    fn written(&self) -> UnresolvedAddr {
+        UnresolvedAddr::of_host(self.0, self.1)
     }
 }
 
 impl sealed::ToSocketAddrs for (String, u16) {
-    fn written(&self) -> Written {
-        Written::of_host(&self.0, self.1)
+    fn written(&self) -> UnresolvedAddr {
+        UnresolvedAddr::of_host(&self.0, self.1)
     }
 }
 
 impl<T: sealed::ToSocketAddrs + ?Sized> sealed::ToSocketAddrs for &T {
-    fn written(&self) -> Written {
+    fn written(&self) -> UnresolvedAddr {
         (**self).written()
     }
 }

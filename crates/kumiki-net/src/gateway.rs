@@ -18,7 +18,7 @@ use std::io;
 
 use kumiki_graph::{Duration, Quality};
 
-use crate::io_shape::{Owned, Parts};
+use crate::io_shape::{OwnedSocket, Parts};
 use crate::sockets::{Answer, Unreachable};
 use crate::{Stack, TcpStream};
 
@@ -97,7 +97,7 @@ impl Gateway {
         let accepted = self.0.poll(cx, |table, _| table.accept_any(), |table, _, waker| table.wait_for_any(waker));
         accepted.map(|accepted| {
             let (part, (handle, is_udp)) = accepted?;
-            let owned = Owned { stack: part.stack.clone(), handle };
+            let owned = OwnedSocket { stack: part.stack.clone(), handle };
             let ends = owned.with(|table| {
                 if is_udp {
                     table.flow(handle).map(|(it, _)| (it.source, it.destination))
@@ -114,7 +114,7 @@ impl Gateway {
 
 #[derive(Debug)]
 struct Common {
-    owned: Owned,
+    owned: OwnedSocket,
     source: SocketAddr,
     destination: SocketAddr,
 }
@@ -164,7 +164,7 @@ impl TcpOffer {
     pub fn accept(self) -> io::Result<TcpStream> {
         let Common { owned, .. } = self.0;
         let handle = owned.with(|table| table.accept_offer(owned.handle, Quality::default()))?;
-        Ok(TcpStream::of(Owned { stack: owned.stack.clone(), handle }))
+        Ok(TcpStream::of(OwnedSocket { stack: owned.stack.clone(), handle }))
     }
 
     /// Refuses it.

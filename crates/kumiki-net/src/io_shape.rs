@@ -13,18 +13,18 @@ use kumiki_graph::Handle;
 
 /// A socket of a stack; dropping it closes it.
 #[derive(Debug)]
-pub(crate) struct Owned {
+pub(crate) struct OwnedSocket {
     pub(crate) stack: Stack,
     pub(crate) handle: Handle,
 }
 
-impl Drop for Owned {
+impl Drop for OwnedSocket {
     fn drop(&mut self) {
         self.stack.0.with(|table| table.close(self.handle));
     }
 }
 
-impl Owned {
+impl OwnedSocket {
     /// Works on the table.
     pub(crate) fn with<T>(&self, act: impl FnOnce(&mut Table) -> T) -> T {
         self.stack.0.with(act)
@@ -56,8 +56,8 @@ impl Owned {
 /// A socket that has a part in each stack of its host. When it is dropped the first goes last, which has the address.
 #[derive(Debug)]
 pub(crate) struct Parts {
-    others: Box<[Owned]>,
-    first: Owned,
+    others: Box<[OwnedSocket]>,
+    first: OwnedSocket,
     /// Which is looked at first the next time.
     turn: AtomicUsize,
 }
@@ -65,28 +65,28 @@ pub(crate) struct Parts {
 impl Parts {
     /// One whose parts `open` makes, that of the first stack before the others.
     pub(crate) fn open(stack: &Stack, mut open: impl FnMut(&Stack) -> io::Result<Handle>) -> io::Result<Self> {
-        let mut part = |stack: &Stack| Ok(Owned { stack: stack.clone(), handle: open(stack)? });
+        let mut part = |stack: &Stack| Ok(OwnedSocket { stack: stack.clone(), handle: open(stack)? });
         let first = part(stack)?;
         let others = stack.others().iter().map(part).collect::<io::Result<_>>()?;
         Ok(Self { others, first, turn: AtomicUsize::new(0) })
     }
 
     /// The part that stands for all in what they have in common.
-    pub(crate) const fn first(&self) -> &Owned {
+    pub(crate) const fn first(&self) -> &OwnedSocket {
         &self.first
     }
 
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Owned> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = &OwnedSocket> {
         core::iter::once(&self.first).chain(&self.others)
     }
 
-    /// As [`Owned::poll`], with whichever part has something; they have turns.
+    /// As [`OwnedSocket::poll`], with whichever part has something; they have turns.
     pub(crate) fn poll<T>(
         &self,
         cx: &mut Context<'_>,
         act: impl Fn(&mut Table, Handle) -> io::Result<T>,
         wait: impl Fn(&mut Table, Handle, &Waker) -> io::Result<()>,
-    ) -> Poll<io::Result<(&Owned, T)>> {
+    ) -> Poll<io::Result<(&OwnedSocket, T)>> {
         let count = self.others.len() + 1;
         let turn = if count > 1 { self.turn.load(Ordering::Relaxed) } else { 0 };
         for number in (0..count).map(|it| (turn + it) % count) {

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use kumiki_graph::Rng;
 
-use crate::sockets::{Layers, SocketCounts, Table, Woken, reached, unmapped};
+use crate::sockets::{Layers, SocketCounts, Table, WakeList, reached, unmapped};
 
 /// The stack of threads that have entered none.
 static DEFAULT: Mutex<Option<Stack>> = Mutex::new(None);
@@ -50,11 +50,11 @@ pub(crate) struct Shared {
     /// Set before anybody can know what was asked for: a driver on another thread that sees something come from outside sees this too.
     asked: Arc<AtomicBool>,
     /// Where the host is several stacks and this is the first of them, which its user knows as the host.
-    others: OnceLock<Others>,
+    others: OnceLock<OtherStacks>,
 }
 
 /// The stacks of a host that has several, but the first.
-struct Others {
+struct OtherStacks {
     stacks: Box<[Stack]>,
     /// Which of all has connections between a local address and a remote one, by its number.
     owner: Box<dyn Fn(SocketAddr, SocketAddr) -> usize + Send + Sync>,
@@ -102,7 +102,7 @@ impl Shared {
     }
 
     /// Wakes those whom something concerns that came up.
-    pub(crate) fn wake(&self, woken: Woken) {
+    pub(crate) fn wake(&self, woken: WakeList) {
         if !woken.is_empty() {
             woken.wake();
             self.driver.woke();
@@ -150,7 +150,7 @@ impl Stack {
         others: Vec<Self>,
         owner: impl Fn(SocketAddr, SocketAddr) -> usize + Send + Sync + 'static,
     ) {
-        let others = Others { stacks: others.into(), owner: Box::new(owner), calls: AtomicUsize::new(0) };
+        let others = OtherStacks { stacks: others.into(), owner: Box::new(owner), calls: AtomicUsize::new(0) };
         // It is said once, before anybody has it.
         let _ = self.0.others.set(others);
     }

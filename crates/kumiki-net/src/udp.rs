@@ -10,13 +10,13 @@ use bytes::BufMut;
 use tokio::io::{Interest, ReadBuf, Ready};
 
 use crate::addr::Attempts;
-use crate::io_shape::{Owned, octet, of_interest, room, some};
+use crate::io_shape::{OwnedSocket, octet, of_interest, room, some};
 use crate::sockets::error::Errno;
 use crate::sockets::{Arrived, Datagrams};
 use crate::{Sharing, Stack, ToSocketAddrs};
 
 /// A UDP socket, as `tokio::net::UdpSocket`.
-pub struct UdpSocket(pub(crate) Owned);
+pub struct UdpSocket(pub(crate) OwnedSocket);
 
 impl fmt::Debug for UdpSocket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -77,7 +77,7 @@ impl UdpSocket {
         for local in addr.written().resolve(&stack)? {
             match stack.0.with(|table| table.bind_udp(local, sharing)) {
                 Ok(handle) => {
-                    let socket = Self(Owned { stack: stack.clone(), handle });
+                    let socket = Self(OwnedSocket { stack: stack.clone(), handle });
                     stack.0.driver().settle()?;
                     return Ok(socket);
                 }

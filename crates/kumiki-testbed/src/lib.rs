@@ -44,7 +44,7 @@ use kumiki_graph::Instant;
 use kumiki_lab::experiment::{LiveWorld, RealHost};
 use kumiki_lab::laboratory::Laboratory;
 use kumiki_lab::scenario::{Choice, Document, Fault, Point};
-use kumiki_net::sim::{self, Between, HostBetween, Net, SimError};
+use kumiki_net::sim::{self, HostBetween, Net, NetworkModel, SimError};
 use kumiki_net::tcp::config::Config;
 use kumiki_octets::Message;
 
@@ -203,7 +203,7 @@ impl Testbed {
 /// The world of a scenario, between its hosts with programs.
 struct ScenarioBetween(LiveWorld);
 
-impl Between for ScenarioBetween {
+impl NetworkModel for ScenarioBetween {
     fn pass(&mut self, now: Instant) {
         self.0.pass(now);
     }

@@ -22,7 +22,7 @@ use super::primitives::{Answer, Command, Fields, Response};
 use super::{responses_at, words};
 use crate::Stack;
 use crate::host::HostDriver;
-use crate::sockets::{Lookup, Share, Wrong};
+use crate::sockets::{CommandError, Lookup, Share};
 
 /// So many commands of a program are done before another has a turn.
 const BATCH: usize = 64;
@@ -201,7 +201,7 @@ enum DetachReason {
     #[error(transparent)]
     Broken(#[from] kumiki_io::shared::Broken),
     #[error(transparent)]
-    Wrong(#[from] Wrong),
+    Wrong(#[from] CommandError),
     #[error(transparent)]
     System(#[from] io::Error),
 }
@@ -302,7 +302,7 @@ impl Attachment {
                     return Ok(ServeProgress::All);
                 };
                 octets += record.data.len();
-                let command = Command::of(record).ok_or(Wrong("an unknown command"))?;
+                let command = Command::of(record).ok_or(CommandError("an unknown command"))?;
                 if let Some(lookup) = table.command(program, command)? {
                     self.look_up(&lookup);
                     break;

@@ -27,7 +27,7 @@ const MAX_POLLS: u32 = 10_000;
 const MAX_POLLS_SPINNING: u32 = 100;
 
 #[derive(Debug, Default)]
-struct Rest {
+struct IdleWaiters {
     /// Who waits until no task can do anything more.
     waker: Option<Waker>,
     /// Who waits until some task spins.
@@ -50,10 +50,10 @@ pub(super) struct Polls {
 /// Tells when no task can do anything more. The runtime says that it is about to park its thread; who is woken then runs when all others
 /// wait. It never parks while a task spins, so tasks of hosts say how often they are polled.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Idle(Arc<Mutex<Rest>>);
+pub(super) struct Idle(Arc<Mutex<IdleWaiters>>);
 
 impl Idle {
-    fn lock(&self) -> MutexGuard<'_, Rest> {
+    fn lock(&self) -> MutexGuard<'_, IdleWaiters> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -18,7 +18,7 @@ use tokio::task::{AbortHandle, JoinHandle};
 use super::link::Link;
 use super::net::Net;
 use super::outcome::sealed::Outcome as _;
-use super::skew::Ahead;
+use super::skew::ClockOffset;
 use super::task::OnHost;
 use super::time::Clock;
 use super::{Netstat, Outcome, SimError, ToHosts};
@@ -56,11 +56,11 @@ pub(super) struct HostSlot {
     starts: u64,
     pub(super) is_down: bool,
     /// How far its wall clock is before the network's, or behind.
-    pub(super) ahead: Ahead,
+    pub(super) ahead: ClockOffset,
 }
 
 /// Tells the network that a host's sockets have something, and knows all names.
-struct Bellringer {
+struct HostRinger {
     clock: Arc<Clock>,
     names: Names,
     host: usize,
@@ -69,7 +69,7 @@ struct Bellringer {
 /// The addresses of each name.
 pub(super) type Names = Arc<Mutex<std::collections::BTreeMap<String, Vec<IpAddr>>>>;
 
-impl Driver for Bellringer {
+impl Driver for HostRinger {
     fn ring(&self) {
         self.clock.bell.ring(self.host);
     }
@@ -109,7 +109,7 @@ fn graph(
 ) -> Result<(Graph, Stack), SimError> {
     // What it draws depends on its name, and on how often it was started; not on other hosts.
     let seed = Rng::named(net.0.seed, STREAM, name).next_u64().wrapping_add(starts);
-    let driver = Bellringer { clock: Arc::clone(net.clock()), names: Arc::clone(&net.0.names), host: number };
+    let driver = HostRinger { clock: Arc::clone(net.clock()), names: Arc::clone(&net.0.names), host: number };
     // It leads everywhere.
     let line = Line { prefixes: Some([0, 0]), later: versions, ..Line::plain(addresses.to_vec(), mtu) };
     let built = Plan { lines: &[line], tcp, is_gateway, budget: None, seed, part: None }.build(Box::new(driver));
@@ -218,7 +218,7 @@ pub(super) fn add(
         tasks: Vec::new(),
         starts: 0,
         is_down: false,
-        ahead: Ahead::default(),
+        ahead: ClockOffset::default(),
     });
     let host = Host { net: net.clone(), number };
     host.begin()?;

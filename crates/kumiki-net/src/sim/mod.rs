@@ -37,10 +37,8 @@
 //! [`Net::digest`] is a number of all that was sent, and when: two runs that give the same one were the same on the network.
 
 mod bell;
-mod between;
 #[cfg(feature = "capture")]
 mod capture;
-mod cloud;
 mod driver;
 mod host;
 mod link;
@@ -48,23 +46,25 @@ mod moving;
 mod named;
 mod net;
 mod netstat;
+mod network_model;
 mod outcome;
 mod plan;
 mod rules;
 mod seeds;
+mod sim_network;
 mod skew;
 mod task;
 pub mod time;
 #[cfg(feature = "turmoil")]
 pub mod turmoil;
 
-pub use between::{Between, HostBetween};
 pub use host::{Host, HostGuard};
 pub use kumiki_graph::Rng;
 pub use link::Link;
 pub use named::ToHosts;
 pub use net::{Net, SimError};
 pub use netstat::{Netstat, NetstatEntry, Transport};
+pub use network_model::{HostBetween, NetworkModel};
 pub use outcome::Outcome;
 pub use rules::{Packet, Payload, Rule, RuleGuard, TcpFlags, TcpSegment, UdpDatagram, Verdict};
 pub use seeds::{for_seeds, for_seeds_with};

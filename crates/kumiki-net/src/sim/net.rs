@@ -16,12 +16,12 @@ use kumiki_inet::tcp;
 use kumiki_sim::{ElementId, World};
 use tokio::runtime::{Builder, LocalOptions};
 
-use super::cloud::Cloud;
 use super::driver::{Polls, drive, first_of};
 use super::host::{self, Host, HostSlot, Names};
 use super::link::Link;
 use super::named::ToHosts;
 use super::plan::Plan;
+use super::sim_network::SimNetwork;
 use super::time::{Clock, nanos};
 use crate::tcp::config::usual;
 
@@ -93,7 +93,7 @@ impl core::error::Error for SimError {}
 pub(super) struct Parts {
     pub(super) seed: u64,
     pub(super) world: RefCell<World>,
-    pub(super) cloud: Cloud,
+    pub(super) cloud: SimNetwork,
     pub(super) cloud_id: ElementId,
     pub(super) hosts: RefCell<Vec<HostSlot>>,
     pub(super) names: Names,
@@ -128,7 +128,7 @@ impl Net {
     #[must_use]
     pub fn new(seed: u64) -> Self {
         let mut world = World::new();
-        let cloud = Cloud::new(LATENCY);
+        let cloud = SimNetwork::new(LATENCY);
         let cloud_id = world.add_element("network", Box::new(cloud.clone()));
         Self(Rc::new(Parts {
             seed,
@@ -441,7 +441,7 @@ impl Net {
         let runtime = builder.build_local(LocalOptions::default());
         let runtime = runtime.map_err(|error| SimError::Runtime(error.to_string()))?;
         self.0.failed.replace(None);
-        let _running = Running::begin(self);
+        let _running = CurrentNet::begin(self);
         runtime.block_on(async {
             self.0.clock.follow(tokio::time::Instant::now());
             let limit = self.now() + nanos(self.0.limit.get());
@@ -509,19 +509,19 @@ impl fmt::Debug for Net {
 }
 
 /// While it is there the network is the one that this thread runs.
-struct Running {
+struct CurrentNet {
     net: Net,
     before: Option<Net>,
 }
 
-impl Running {
+impl CurrentNet {
     fn begin(net: &Net) -> Self {
         net.0.is_running.set(true);
         Self { net: net.clone(), before: CURRENT.replace(Some(net.clone())) }
     }
 }
 
-impl Drop for Running {
+impl Drop for CurrentNet {
     fn drop(&mut self) {
         if self.net.0.clock.is_followed() {
             // Somebody panicked: it has come so far as the network has.

@@ -9,16 +9,16 @@ pub(super) mod sealed {
     use core::fmt::Display;
 
     /// What a function returns.
-    pub trait Returns {
+    pub trait FnOutput {
         type Output;
     }
 
-    impl<T> Returns for fn() -> T {
+    impl<T> FnOutput for fn() -> T {
         type Output = T;
     }
 
     /// `!`, which is no type that can be written yet: what the body of an endless loop has.
-    type Never = <fn() -> ! as Returns>::Output;
+    type Never = <fn() -> ! as FnOutput>::Output;
 
     pub trait Outcome {
         /// Why it failed, if it did.

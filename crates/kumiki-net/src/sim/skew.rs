@@ -10,12 +10,12 @@ use super::time::nanos;
 
 /// How far a wall clock is before that of the network, or behind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Ahead {
+pub(super) enum ClockOffset {
     By(Duration),
     Behind(Duration),
 }
 
-impl Default for Ahead {
+impl Default for ClockOffset {
     fn default() -> Self {
         Self::By(Duration::ZERO)
     }
@@ -49,13 +49,13 @@ impl Host {
 
     /// From now on its [wall clock](super::time::wall_clock) is so far before that of the network. No timer notices: those go by how much time passes.
     pub fn set_clock_ahead(&self, by: Duration) -> &Self {
-        self.with(|it| it.ahead = Ahead::By(by));
+        self.with(|it| it.ahead = ClockOffset::By(by));
         self
     }
 
     /// From now on its [wall clock](super::time::wall_clock) is so far behind that of the network.
     pub fn set_clock_behind(&self, by: Duration) -> &Self {
-        self.with(|it| it.ahead = Ahead::Behind(by));
+        self.with(|it| it.ahead = ClockOffset::Behind(by));
         self
     }
 

@@ -17,7 +17,7 @@ use kumiki_graph::Instant;
 use super::Net;
 use super::bell::Bell;
 use super::driver::Idle;
-use super::skew::Ahead;
+use super::skew::ClockOffset;
 
 /// Timers that have not expired, in the order of their time and then of being set.
 #[derive(Debug, Default)]
@@ -144,8 +144,8 @@ pub fn wall_clock() -> SystemTime {
     let now = SystemTime::UNIX_EPOCH + BEGINNING + host_elapsed();
     let host = Net::current_or_panic().current_host();
     match host.map(|host| host.with(|it| it.ahead)).unwrap_or_default() {
-        Ahead::By(by) => now.checked_add(by),
-        Ahead::Behind(by) => now.checked_sub(by),
+        ClockOffset::By(by) => now.checked_add(by),
+        ClockOffset::Behind(by) => now.checked_sub(by),
     }
     .unwrap_or(now)
 }

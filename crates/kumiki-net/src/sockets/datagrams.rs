@@ -12,7 +12,7 @@ use kumiki_wire::inet::IpParameters;
 use smallvec::SmallVec;
 
 use super::error;
-use super::listener::Asked;
+use super::listener::LayerOpen;
 use super::ports::Bound;
 use super::stream::Effects;
 use super::table::{reached, unmapped};
@@ -62,7 +62,7 @@ pub(crate) struct Arrived {
 pub(crate) struct Port {
     below: Below,
     is_v4: bool,
-    provider: Asked,
+    provider: LayerOpen,
     /// Octets taken of which UDP has not been told.
     taken: u64,
 }
@@ -105,7 +105,7 @@ pub(crate) struct Datagrams {
 impl Datagrams {
     /// One at the layers below, each with whether it is that of IPv4.
     pub(crate) fn new(below: impl Iterator<Item = (Below, bool)>, bound: Bound) -> Self {
-        let port = |(below, is_v4)| Port { below, is_v4, provider: Asked::Waiting, taken: 0 };
+        let port = |(below, is_v4)| Port { below, is_v4, provider: LayerOpen::Waiting, taken: 0 };
         Self {
             ports: below.map(port).collect(),
             bound,
@@ -176,7 +176,7 @@ impl Datagrams {
 
     pub(crate) fn opened(&mut self, below: Below, provider: Handle, effects: &mut Effects) {
         for port in self.ports.iter_mut().filter(|it| it.below == below) {
-            port.provider = Asked::Open(provider);
+            port.provider = LayerOpen::Open(provider);
             if self.remote.is_some() {
                 port.tell_peer(self.remote, effects);
             }
@@ -185,7 +185,7 @@ impl Datagrams {
 
     pub(crate) fn refused(&mut self, below: Below, reason: &Reason, effects: &mut Effects) {
         for port in self.ports.iter_mut().filter(|it| it.below == below) {
-            port.provider = Asked::Refused;
+            port.provider = LayerOpen::Refused;
         }
         self.failed(error::of_reason(reason), effects);
     }
@@ -193,7 +193,7 @@ impl Datagrams {
     /// Its host is gone, as `error` says.
     pub(crate) fn lose_host(&mut self, error: io::Error, effects: &mut Effects) {
         for port in &mut self.ports {
-            port.provider = Asked::Refused;
+            port.provider = LayerOpen::Refused;
         }
         self.failed(error, effects);
         self.writers.wake(&mut effects.woken);

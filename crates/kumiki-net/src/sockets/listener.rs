@@ -15,7 +15,7 @@ use super::wakers::Wakers;
 
 /// How far an open at a layer has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Asked {
+pub(crate) enum LayerOpen {
     /// The layer has not answered.
     Waiting,
     /// It has: this is its handle.
@@ -24,7 +24,7 @@ pub(crate) enum Asked {
     Refused,
 }
 
-impl Asked {
+impl LayerOpen {
     /// The layer's handle.
     pub(crate) const fn handle(self) -> Option<Handle> {
         match self {
@@ -48,7 +48,7 @@ impl Asked {
 pub(crate) struct PassiveOpen {
     pub(crate) below: Below,
     /// TCP's handle.
-    provider: Asked,
+    provider: LayerOpen,
 }
 
 /// A socket that listens.
@@ -97,7 +97,7 @@ impl Listener {
     /// Why it ended, where nobody was told; where no layer listens for it any more, everybody is.
     pub(crate) fn take_error(&mut self) -> Option<io::Error> {
         let is_over = matches!(self.error, Some(Reason::Down))
-            || (!self.places.is_empty() && self.places.iter().all(|it| it.provider == Asked::Refused));
+            || (!self.places.is_empty() && self.places.iter().all(|it| it.provider == LayerOpen::Refused));
         let error = self.error.as_ref().map(error::of_reason);
         if !is_over {
             self.error = None;
@@ -107,19 +107,19 @@ impl Listener {
 
     /// Listening is asked for at `below`.
     pub(crate) fn asked(&mut self, below: Below) {
-        self.places.push(PassiveOpen { below, provider: Asked::Waiting });
+        self.places.push(PassiveOpen { below, provider: LayerOpen::Waiting });
     }
 
     pub(crate) fn opened(&mut self, below: Below, provider: Handle) {
         for place in self.places.iter_mut().filter(|it| it.below == below) {
-            place.provider = Asked::Open(provider);
+            place.provider = LayerOpen::Open(provider);
         }
     }
 
     /// TCP would not listen, or does no longer.
     pub(crate) fn refused(&mut self, below: Below, reason: Reason, effects: &mut Effects) {
         for place in self.places.iter_mut().filter(|it| it.below == below) {
-            place.provider = Asked::Refused;
+            place.provider = LayerOpen::Refused;
         }
         self.error = Some(reason);
         self.acceptors.wake(&mut effects.woken);

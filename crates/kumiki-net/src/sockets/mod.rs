@@ -22,7 +22,7 @@ mod ways;
 pub(crate) use answer::{Answer, Unreachable};
 pub(crate) use datagrams::{Arrived, Datagrams};
 #[cfg(all(feature = "host", target_os = "linux"))]
-pub(crate) use guests::{Lookup, Share, Wrong};
+pub(crate) use guests::{CommandError, Lookup, Share};
 pub(crate) use listener::Listener;
 pub(crate) use node::Node;
 pub(crate) use ports::{Bound, Terms};
@@ -31,6 +31,6 @@ pub(crate) use ports::{Ports, Registry};
 pub(crate) use stream::{Effects, Phase, Stream};
 pub use table::SocketCounts;
 pub(crate) use table::{Layers, Socket, Table, reached, unmapped};
-pub(crate) use wakers::Woken;
+pub(crate) use wakers::WakeList;
 #[cfg(any(feature = "sim", feature = "host"))]
 pub(crate) use ways::OwnLine;

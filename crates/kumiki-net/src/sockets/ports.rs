@@ -72,7 +72,7 @@ pub(crate) trait Registry: Send + Sync + core::fmt::Debug {
 
 /// A local address that somebody has taken.
 #[derive(Clone, Copy, Debug)]
-struct Taken {
+struct BoundAddress {
     ip: IpAddr,
     terms: Terms,
     is_listening: bool,
@@ -82,7 +82,7 @@ struct Taken {
 /// The ports of one transport.
 #[derive(Debug, Default)]
 pub(crate) struct Ports {
-    taken: BTreeMap<u16, Vec<Taken>>,
+    taken: BTreeMap<u16, Vec<BoundAddress>>,
     number: u64,
     registry: Option<Arc<dyn Registry>>,
 }
@@ -104,7 +104,7 @@ impl Ports {
         }
         self.number += 1;
         // An address of IPv4 written as one of IPv6 is that of IPv4.
-        let taken = Taken { ip: local.ip().to_canonical(), terms, is_listening: false, number: self.number };
+        let taken = BoundAddress { ip: local.ip().to_canonical(), terms, is_listening: false, number: self.number };
         let port = match local.port() {
             0 => self.free(taken, rng),
             port => Some(port).filter(|port| self.is_free(*port, taken)),
@@ -135,7 +135,7 @@ impl Ports {
         let Some(own) = all.iter().find(|it| it.number == bound.number).copied() else {
             return Err(io::ErrorKind::AddrNotAvailable.into());
         };
-        let shares = |it: &Taken| share_port(*it, own);
+        let shares = |it: &BoundAddress| share_port(*it, own);
         if all.iter().any(|it| it.number != own.number && it.is_listening && meet(*it, own) && !shares(it)) {
             return Err(io::ErrorKind::AddrInUse.into());
         }
@@ -163,35 +163,35 @@ impl Ports {
         self.taken.contains_key(&port)
     }
 
-    fn is_free(&self, port: u16, wanted: Taken) -> bool {
+    fn is_free(&self, port: u16, wanted: BoundAddress) -> bool {
         let all = self.taken.get(&port).map(Vec::as_slice).unwrap_or_default();
         all.iter().all(|it| !meet(*it, wanted) || agree(*it, wanted))
     }
 
     /// One that nobody has on any address: what is chosen for somebody is his alone.
-    fn free(&self, wanted: Taken, rng: &mut Rng) -> Option<u16> {
+    fn free(&self, wanted: BoundAddress, rng: &mut Rng) -> Option<u16> {
         let (first, last) = (*DYNAMIC.start(), *DYNAMIC.end());
         let count = u64::from(last - first) + 1;
         let begin = rng.below(count);
         let mut ports = (0..count).filter_map(|n| u16::try_from(u64::from(first) + (begin + n) % count).ok());
         let alone = Terms { reuse_address: false, reuse_port: false, ..wanted.terms };
-        ports.find(|port| self.is_free(*port, Taken { terms: alone, ..wanted }))
+        ports.find(|port| self.is_free(*port, BoundAddress { terms: alone, ..wanted }))
     }
 }
 
 /// Whether both have said that they share.
-const fn agree(one: Taken, other: Taken) -> bool {
+const fn agree(one: BoundAddress, other: BoundAddress) -> bool {
     let address = one.terms.reuse_address && other.terms.reuse_address && !one.is_listening && !other.is_listening;
     address || share_port(one, other)
 }
 
-const fn share_port(one: Taken, other: Taken) -> bool {
+const fn share_port(one: BoundAddress, other: BoundAddress) -> bool {
     one.terms.reuse_port && other.terms.reuse_port && one.terms.owner == other.terms.owner
 }
 
 /// Whether something can come that is for both.
-fn meet(one: Taken, other: Taken) -> bool {
-    let all_of = |a: Taken, b: Taken| {
+fn meet(one: BoundAddress, other: BoundAddress) -> bool {
+    let all_of = |a: BoundAddress, b: BoundAddress| {
         a.ip.is_unspecified() && (a.ip.is_ipv4() == b.ip.is_ipv4() || (a.ip.is_ipv6() && !a.terms.only_v6))
     };
     one.ip == other.ip || all_of(one, other) || all_of(other, one)

@@ -13,7 +13,7 @@ use kumiki_octets::Message;
 use super::error;
 use super::ports::Bound;
 use super::table::Layers;
-use super::wakers::{Wakers, Woken};
+use super::wakers::{WakeList, Wakers};
 
 /// At most so many octets are handed to TCP at once.
 const PIECE: usize = 256 * 1024;
@@ -26,7 +26,7 @@ const SHARE: u64 = 8;
 #[derive(Debug, Default)]
 pub(crate) struct Effects {
     pub(crate) requests: VecDeque<(Below, Request)>,
-    pub(crate) woken: Woken,
+    pub(crate) woken: WakeList,
     /// What all that waits to be read counts towards.
     pub(crate) budget: Option<Budget>,
     /// Among the requests is more than credit that can wait.

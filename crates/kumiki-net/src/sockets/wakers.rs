@@ -13,17 +13,17 @@ const MOST: usize = 64;
 #[derive(Debug, Default)]
 pub(crate) struct Wakers {
     first: Option<Waker>,
-    others: Option<Box<Others>>,
+    others: Option<Box<MoreWakers>>,
 }
 
 #[derive(Debug)]
-struct Others {
+struct MoreWakers {
     waiting: Vec<Waker>,
     /// How many there may be in all; twice as many each time, for those who are there still come back, and must find room.
     most: usize,
 }
 
-impl Default for Others {
+impl Default for MoreWakers {
     fn default() -> Self {
         Self { waiting: Vec::new(), most: MOST }
     }
@@ -31,7 +31,7 @@ impl Default for Others {
 
 impl Wakers {
     /// `waker` is woken the next time that something happens.
-    pub(crate) fn register(&mut self, waker: &Waker, woken: &mut Woken) {
+    pub(crate) fn register(&mut self, waker: &Waker, woken: &mut WakeList) {
         let others = self.others.iter().flat_map(|it| &it.waiting);
         if self.first.iter().chain(others).any(|it| it.will_wake(waker)) {
             return;
@@ -49,7 +49,7 @@ impl Wakers {
     }
 
     /// It has happened.
-    pub(crate) fn wake(&mut self, woken: &mut Woken) {
+    pub(crate) fn wake(&mut self, woken: &mut WakeList) {
         woken.0.extend(self.first.take());
         if let Some(others) = &mut self.others {
             woken.0.extend(others.waiting.drain(..));
@@ -59,9 +59,9 @@ impl Wakers {
 
 /// Those to be woken when no lock is held any more: whoever is woken may do anything.
 #[derive(Debug, Default)]
-pub(crate) struct Woken(SmallVec<[Waker; 4]>);
+pub(crate) struct WakeList(SmallVec<[Waker; 4]>);
 
-impl Woken {
+impl WakeList {
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

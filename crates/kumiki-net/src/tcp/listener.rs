@@ -11,7 +11,7 @@ use kumiki_wire::inet::IpQuality;
 
 use super::TcpStream;
 use crate::addr::Attempts;
-use crate::io_shape::{Owned, Parts};
+use crate::io_shape::{OwnedSocket, Parts};
 use crate::sockets::{Bound, Listener, Table, Terms};
 use crate::{Stack, ToSocketAddrs};
 
@@ -98,7 +98,8 @@ impl TcpListener {
             listener.acceptors.register(waker, &mut effects.woken);
             Ok(())
         });
-        accepted.map_ok(|(part, (handle, remote))| (TcpStream(Owned { stack: part.stack.clone(), handle }), remote))
+        accepted
+            .map_ok(|(part, (handle, remote))| (TcpStream(OwnedSocket { stack: part.stack.clone(), handle }), remote))
     }
 
     fn of_first<T>(&self, look: impl FnOnce(&Listener) -> T) -> io::Result<T> {

@@ -33,7 +33,7 @@ const DSCP: u8 = 0xfc;
 
 /// What was asked of it so far.
 #[derive(Debug, Default)]
-struct Asked {
+struct SocketOptions {
     quality: Quality,
     terms: Terms,
     linger: Option<Duration>,
@@ -45,7 +45,7 @@ struct Asked {
 pub struct TcpSocket {
     stack: Stack,
     is_v6: bool,
-    asked: Mutex<Asked>,
+    asked: Mutex<SocketOptions>,
 }
 
 impl Drop for TcpSocket {
@@ -77,7 +77,7 @@ impl TcpSocket {
         Self::new(true)
     }
 
-    fn asked(&self) -> MutexGuard<'_, Asked> {
+    fn asked(&self) -> MutexGuard<'_, SocketOptions> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -17,7 +17,7 @@ use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready};
 
 use super::{OwnedReadHalf, OwnedWriteHalf, ReadHalf, WriteHalf};
 use crate::addr::Attempts;
-use crate::io_shape::{Owned, of_interest, room, some};
+use crate::io_shape::{OwnedSocket, of_interest, room, some};
 use crate::sockets::{Bound, Effects, Phase, Stream, error};
 use crate::{Stack, ToSocketAddrs};
 
@@ -25,14 +25,14 @@ use crate::{Stack, ToSocketAddrs};
 ///
 /// Dropping it closes it in order: what was written still goes. It is reset instead where octets have come that nobody has read, as in
 /// Linux, and where a linger of zero was asked for.
-pub struct TcpStream(pub(crate) Owned);
+pub struct TcpStream(pub(crate) OwnedSocket);
 
 pub(super) fn ttl_of(quality: &Quality) -> u32 {
     IpQuality::from(quality.special).ttl.unwrap_or(crate::io_shape::TTL).into()
 }
 
 impl TcpStream {
-    pub(crate) const fn of(owned: Owned) -> Self {
+    pub(crate) const fn of(owned: OwnedSocket) -> Self {
         Self(owned)
     }
 
@@ -81,7 +81,7 @@ impl TcpStream {
                 stack.0.with(|table| table.unbind_tcp(local));
             }
         })?;
-        let stream = Self(Owned { stack: stack.clone(), handle });
+        let stream = Self(OwnedSocket { stack: stack.clone(), handle });
         poll_fn(|cx| stream.poll_connected(cx)).await?;
         Ok(stream)
     }

@@ -9,7 +9,7 @@ use kumiki_link::FlowKeys;
 use kumiki_octets::Message;
 
 use super::fragments::Fragments;
-use super::mailbox::{Mail, Mailbox};
+use super::mailbox::{Mailbox, QueuedPacket};
 use super::owner::Owner;
 
 /// So many packets that are for others are handed over in one go, before the stack has a turn again.
@@ -38,7 +38,7 @@ impl Edge {
         Self { queue, here, owner, mailboxes, fragments: Fragments::default(), mail_is_next: false }
     }
 
-    fn leave(&self, whose: usize, mail: Mail) {
+    fn leave(&self, whose: usize, mail: QueuedPacket) {
         if let Some(mailbox) = self.mailboxes.get(whose) {
             mailbox.leave(mail);
         }
@@ -48,8 +48,8 @@ impl Edge {
     fn mail(&mut self) -> Option<Message> {
         loop {
             match self.mailboxes.get(self.here)?.take()? {
-                Mail::Own(packet) => return Some(packet),
-                Mail::Fragment(fragment) => {
+                QueuedPacket::Own(packet) => return Some(packet),
+                QueuedPacket::Fragment(fragment) => {
                     if let Some(own) = FlowKeys::of(&fragment).and_then(|sight| self.sort(&sight, fragment)) {
                         return Some(own);
                     }
@@ -70,7 +70,7 @@ impl Edge {
         if whose == self.here {
             return Some(packet);
         }
-        let mail = if sight.fragment.is_some() { Mail::Fragment(packet) } else { Mail::Own(packet) };
+        let mail = if sight.fragment.is_some() { QueuedPacket::Fragment(packet) } else { QueuedPacket::Own(packet) };
         self.leave(whose, mail);
         None
     }
@@ -84,7 +84,7 @@ impl Edge {
             if whose == *here && own.is_none() {
                 own = Some(fragment);
             } else if let Some(mailbox) = mailboxes.get(whose) {
-                mailbox.leave(Mail::Own(fragment));
+                mailbox.leave(QueuedPacket::Own(fragment));
             }
         });
         own

@@ -12,7 +12,7 @@ const MOST: usize = 1024;
 
 /// A packet on its way to its owner.
 #[derive(Debug)]
-pub(super) enum Mail {
+pub(super) enum QueuedPacket {
     /// It is for whoever has the mailbox.
     Own(Message),
     /// A fragment: who has the mailbox finds out whose it is.
@@ -22,7 +22,7 @@ pub(super) enum Mail {
 /// Where a stack finds what came for it by the queues of others.
 #[derive(Debug, Default)]
 pub(in crate::host) struct Mailbox {
-    mail: Mutex<VecDeque<Mail>>,
+    mail: Mutex<VecDeque<QueuedPacket>>,
     /// How much there is: who looks in vain takes no lock.
     waiting: AtomicUsize,
     /// Wakes who has it.
@@ -36,12 +36,12 @@ impl Mailbox {
         let _ = self.bell.set(bell);
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Mail>> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<QueuedPacket>> {
         self.mail.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Leaves something; it is lost where there is too much.
-    pub(super) fn leave(&self, it: Mail) {
+    pub(super) fn leave(&self, it: QueuedPacket) {
         let mut mail = self.lock();
         if mail.len() >= MOST {
             return;
@@ -57,7 +57,7 @@ impl Mailbox {
     }
 
     /// The next.
-    pub(super) fn take(&self) -> Option<Mail> {
+    pub(super) fn take(&self) -> Option<QueuedPacket> {
         if self.is_empty() {
             return None;
         }

@@ -7,7 +7,7 @@ use kumiki_octets::Message;
 use kumiki_wire::inet::ipv4::protocol;
 
 use super::fragments::Fragments;
-use super::mailbox::{Mail, Mailbox};
+use super::mailbox::{Mailbox, QueuedPacket};
 use super::{BoundPorts, Owner, PortsOfAll};
 use crate::sockets::{Registry as _, Terms};
 
@@ -126,10 +126,10 @@ fn a_mailbox_is_in_order_and_loses_what_it_has_no_room_for() {
     let mailbox = Mailbox::default();
     assert!(mailbox.is_empty() && mailbox.take().is_none());
     for number in 0..3000_u16 {
-        mailbox.leave(Mail::Own(Message::from_octets(&number.to_be_bytes())));
+        mailbox.leave(QueuedPacket::Own(Message::from_octets(&number.to_be_bytes())));
     }
     let mut taken = 0_u16;
-    while let Some(Mail::Own(packet)) = mailbox.take() {
+    while let Some(QueuedPacket::Own(packet)) = mailbox.take() {
         assert_eq!(packet.to_vec(), taken.to_be_bytes());
         taken += 1;
     }

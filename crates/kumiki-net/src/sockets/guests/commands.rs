@@ -10,7 +10,7 @@ use kumiki_inet::udp::Peer;
 use kumiki_octets::Message;
 use kumiki_wire::inet::{IpParameters, IpQuality};
 
-use super::{Asked, Guest, GuestKind, within_bounds};
+use super::{Guest, GuestKind, LayerOpen, within_bounds};
 use crate::rings::primitives::{Command, Datagram, Layer};
 use crate::sockets::datagrams::{MOST, RECEIVE_BUFFER, unspecified};
 use crate::sockets::table::{Table, is_many};
@@ -20,16 +20,16 @@ const UNDER_WAY: u32 = 128;
 
 /// A program has said what none says that is not broken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Wrong(pub(crate) &'static str);
+pub(crate) struct CommandError(pub(crate) &'static str);
 
-impl fmt::Display for Wrong {
+impl fmt::Display for CommandError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(why) = self;
         write!(f, "it has broken the protocol of the rings: {why}")
     }
 }
 
-impl core::error::Error for Wrong {}
+impl core::error::Error for CommandError {}
 
 /// A name that is to be looked up, by whoever may wait for that.
 #[derive(Debug)]
@@ -61,7 +61,7 @@ impl Table {
     ///
     /// # Errors
     /// Where it is broken.
-    pub(crate) fn command(&mut self, program: Handle, command: Command) -> Result<Option<Lookup>, Wrong> {
+    pub(crate) fn command(&mut self, program: Handle, command: Command) -> Result<Option<Lookup>, CommandError> {
         match command {
             Command::Open { layer, user, backlog, local, remote, quality } => {
                 self.open_for(program, Call { layer, user, backlog, local, remote, quality })?;
@@ -106,10 +106,10 @@ impl Table {
     }
 
     /// Opens a socket of the program.
-    fn open_for(&mut self, program: Handle, call: Call) -> Result<(), Wrong> {
+    fn open_for(&mut self, program: Handle, call: Call) -> Result<(), CommandError> {
         let name = (call.layer, call.user);
         if self.guests.programs.get(program).is_none_or(|it| it.names.contains_key(&name)) {
-            return Err(Wrong("two sockets of one name"));
+            return Err(CommandError("two sockets of one name"));
         }
         let opened = self.check_call(program, &call);
         let (below, what, quality) = match opened {
@@ -125,7 +125,7 @@ impl Table {
             what,
             layer: call.layer,
             below,
-            provider: Asked::Waiting,
+            provider: LayerOpen::Waiting,
             local: call.local,
             credit: 0,
             unread: 0,
@@ -210,15 +210,15 @@ impl Table {
         Some((guest, session))
     }
 
-    fn data_of(&mut self, program: Handle, handle: Handle, data: Message) -> Result<(), Wrong> {
+    fn data_of(&mut self, program: Handle, handle: Handle, data: Message) -> Result<(), CommandError> {
         let Some((guest, session)) = self.stream_of(program, handle) else {
             return Ok(());
         };
         if guest.released {
-            return Err(Wrong("data behind the end of what it sends"));
+            return Err(CommandError("data behind the end of what it sends"));
         }
         guest.credit =
-            guest.credit.checked_sub(data.len() as u64).ok_or(Wrong("more data than there is credit for"))?;
+            guest.credit.checked_sub(data.len() as u64).ok_or(CommandError("more data than there is credit for"))?;
         let below = guest.below;
         if !data.is_empty() {
             self.effects.requests.push_back((below, Request::Data { session, data, end: true }));
@@ -226,11 +226,11 @@ impl Table {
         Ok(())
     }
 
-    fn credit_of(&mut self, program: Handle, handle: Handle, octets: u64) -> Result<(), Wrong> {
+    fn credit_of(&mut self, program: Handle, handle: Handle, octets: u64) -> Result<(), CommandError> {
         let Some(guest) = self.guests.of(program, handle) else {
             return Ok(());
         };
-        guest.unread = guest.unread.checked_sub(octets).ok_or(Wrong("more taken than there was"))?;
+        guest.unread = guest.unread.checked_sub(octets).ok_or(CommandError("more taken than there was"))?;
         let below = guest.below;
         if let Some(session) = guest.provider.handle()
             && octets > 0
@@ -259,16 +259,16 @@ impl Table {
         }
     }
 
-    fn unit_of(&mut self, program: Handle, layer: Layer, unit: Datagram) -> Result<(), Wrong> {
+    fn unit_of(&mut self, program: Handle, layer: Layer, unit: Datagram) -> Result<(), CommandError> {
         let Some(below) = self.layer(layer).filter(|_| is_udp(layer)) else {
-            return Err(Wrong("a datagram for no layer of datagrams"));
+            return Err(CommandError("a datagram for no layer of datagrams"));
         };
         if unit.data.len() > MOST {
-            return Err(Wrong("a datagram that is too long"));
+            return Err(CommandError("a datagram that is too long"));
         }
         let is_of_layer = |it: &SocketAddr| it.is_ipv4() == is_v4(layer);
         if ![unit.source, unit.destination].iter().all(is_of_layer) || unit.destination.port() == 0 {
-            return Err(Wrong("a datagram of another version of IP, or for no port"));
+            return Err(CommandError("a datagram of another version of IP, or for no port"));
         }
         // Whoever sends has the port, by a socket that may not have been confirmed yet.
         let all = self.guests.udp.get(&unit.source.port()).cloned().unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use kumiki_graph::{Handle, Manage, Quality, Reason, Request};
 
-use super::{Asked, GuestKind, Program, marked, plain};
+use super::{GuestKind, LayerOpen, Program, marked, plain};
 use crate::sockets::table::Table;
 
 impl Table {
@@ -38,7 +38,7 @@ impl Table {
             return;
         };
         guest.program = None;
-        let (Asked::Open(session), GuestKind::Stream, 0) = (guest.provider, guest.what, guest.unread) else {
+        let (LayerOpen::Open(session), GuestKind::Stream, 0) = (guest.provider, guest.what, guest.unread) else {
             self.end_guest(handle);
             return;
         };

@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use kumiki_graph::sessions::Sessions;
 use kumiki_graph::{Below, Handle, Quality};
 
-use super::listener::Asked;
+use super::listener::LayerOpen;
 use super::stream::Effects;
 use super::table::Table;
 use super::wakers::Wakers;
@@ -31,7 +31,7 @@ use crate::rings::hello::Hello;
 use crate::rings::primitives::{Layer, Response};
 use ports::TakenAddress;
 
-pub(crate) use commands::{Lookup, Wrong};
+pub(crate) use commands::{CommandError, Lookup};
 
 /// What tells the handles of guests from those of the host's own sockets.
 const GUEST: u32 = 1 << 31;
@@ -74,7 +74,7 @@ struct Guest {
     what: GuestKind,
     layer: Layer,
     below: Below,
-    provider: Asked,
+    provider: LayerOpen,
     /// Its address where that was taken.
     local: Option<SocketAddr>,
     /// Octets that the program may send.

@@ -4,7 +4,7 @@ use kumiki_graph::{Below, Credit, Handle, Indication, Offered, Reason, Report, R
 use kumiki_io::shared::ring::MOST_OCTETS;
 use kumiki_octets::Message;
 
-use super::{Asked, Guest, GuestKind, Guests, is_guest};
+use super::{Guest, GuestKind, Guests, LayerOpen, is_guest};
 use crate::rings::primitives::{Datagram, Response};
 use crate::sockets::stream::Effects;
 use crate::sockets::table::Table;
@@ -58,7 +58,7 @@ impl Table {
         match indication {
             Indication::Opened(opened) => {
                 if let Some(guest) = self.guests.get(handle) {
-                    guest.provider = Asked::Open(opened.provider);
+                    guest.provider = LayerOpen::Open(opened.provider);
                     let (program, layer, user) = (guest.program, guest.layer, guest.user);
                     let (local, remote) = (opened.local.socket(), opened.remote.socket());
                     let told = Response::Opened { layer, user, provider: handle, local, remote };
@@ -113,7 +113,7 @@ impl Table {
             what: GuestKind::Offered,
             layer,
             below,
-            provider: Asked::Open(offered.provider),
+            provider: LayerOpen::Open(offered.provider),
             local: None,
             credit: 0,
             unread: 0,
@@ -209,7 +209,7 @@ impl Table {
     }
 
     /// The layer below a guest, by the handle that the layers know.
-    pub(super) fn below_of(&mut self, handle: Handle) -> Option<(Below, Asked)> {
+    pub(super) fn below_of(&mut self, handle: Handle) -> Option<(Below, LayerOpen)> {
         self.guests.get(handle).map(|it| (it.below, it.provider))
     }
 }

@@ -6,7 +6,7 @@
 //! | Order | packets of one pair stay in order while their latency stays as it is |
 //! | Groups | what goes to a group of hosts, or to all, goes to every other host, and those take it that are in the group |
 //! | Rules | somebody may decide about [each packet](super::Rule) before that |
-//! | Between | a network of [somebody else's making](super::Between) may take the place of the latency: then it says what arrives where, and when |
+//! | Between | a network of [somebody else's making](super::NetworkModel) may take the place of the latency: then it says what arrives where, and when |
 //! | Left out | rates, queues and impairments: these are of a host's own [link](super::Link), on the way here |
 
 use core::net::{IpAddr, Ipv4Addr};
@@ -21,7 +21,7 @@ use kumiki_octets::Message;
 use siphasher::sip::SipHasher13;
 use smallvec::SmallVec;
 
-use super::between::Between;
+use super::network_model::NetworkModel;
 use super::rules::{Rules, Verdict};
 use super::time::nanos;
 
@@ -39,28 +39,28 @@ fn ends(data: &mut Message) -> Option<(IpAddr, IpAddr)> {
 
 /// A packet on its way: when it arrives, its place among those that arrive with it, and at which port.
 #[derive(Debug)]
-struct Flying {
+struct PacketInFlight {
     at: Instant,
     number: u64,
     to: usize,
     unit: Unit,
 }
 
-impl PartialEq for Flying {
+impl PartialEq for PacketInFlight {
     fn eq(&self, other: &Self) -> bool {
         self.number == other.number
     }
 }
 
-impl Eq for Flying {}
+impl Eq for PacketInFlight {}
 
-impl PartialOrd for Flying {
+impl PartialOrd for PacketInFlight {
     fn partial_cmp(&self, other: &Self) -> Option<core::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Flying {
+impl Ord for PacketInFlight {
     fn cmp(&self, other: &Self) -> core::cmp::Ordering {
         (self.at, self.number).cmp(&(other.at, other.number))
     }
@@ -70,7 +70,7 @@ impl Ord for Flying {
 pub(super) struct State {
     by_address: BTreeMap<IpAddr, usize>,
     /// What has the place of the latency.
-    pub(super) between: Option<Box<dyn Between>>,
+    pub(super) between: Option<Box<dyn NetworkModel>>,
     /// Who gets what is for nobody.
     pub(super) gateway: Option<usize>,
     /// From one host to another, where there is none of the pair.
@@ -83,7 +83,7 @@ pub(super) struct State {
     pub(super) largest: BTreeMap<usize, usize>,
     /// Hosts that are down.
     pub(super) down: BTreeSet<usize>,
-    flying: BinaryHeap<Reverse<Flying>>,
+    flying: BinaryHeap<Reverse<PacketInFlight>>,
     number: u64,
     /// Of all that was sent: when, by whom, and every octet.
     digest: SipHasher13,
@@ -93,9 +93,9 @@ pub(super) struct State {
 
 /// The network: see the module.
 #[derive(Clone)]
-pub(super) struct Cloud(Arc<Mutex<State>>, Rules);
+pub(super) struct SimNetwork(Arc<Mutex<State>>, Rules);
 
-impl Cloud {
+impl SimNetwork {
     pub(super) fn new(latency: Duration) -> Self {
         let state = State {
             by_address: BTreeMap::new(),
@@ -212,12 +212,12 @@ impl State {
             return;
         }
         self.number += 1;
-        let flying = Flying { at: now + latency, number: self.number, to, unit };
+        let flying = PacketInFlight { at: now + latency, number: self.number, to, unit };
         self.flying.push(Reverse(flying));
     }
 }
 
-impl Element for Cloud {
+impl Element for SimNetwork {
     fn offer(&mut self, now: Instant, port: usize, unit: Unit, out: &mut Outlet) {
         let Unit::Frame { mut data, address } = unit else {
             return;

@@ -11,7 +11,7 @@ use super::net::{Net, SimError};
 /// What stands between the hosts of a [`Net`]; see [`Net::with`]. Hosts are known by their places in what that is given.
 ///
 /// It is told of times in order, and asked for what has come to hosts and for its next deadline after each of them.
-pub trait Between: Send {
+pub trait NetworkModel: Send {
     /// Lets everything happen until `now`.
     fn pass(&mut self, now: Instant);
 
@@ -55,7 +55,7 @@ impl Net {
     /// [`SimError::Host`] where a host cannot be, as [`Net::host_at`] says.
     pub fn with(
         seed: u64,
-        between: Box<dyn Between>,
+        between: Box<dyn NetworkModel>,
         hosts: impl IntoIterator<Item = HostBetween>,
         known: impl IntoIterator<Item = (String, Vec<IpAddr>)>,
         tcp: Option<tcp::Config>,
