@@ -16,14 +16,14 @@ use kumiki_inet::tcp::config::SynCookies;
 use kumiki_link::{Impairment, Loss};
 use kumiki_xtp as protocol;
 
-mod dice;
+mod case_rng;
 mod extras;
 mod hosts;
 mod line;
 mod programs;
 mod xtp;
 
-use dice::{Dice, s, us};
+use case_rng::{CaseRng, s, us};
 
 /// The largest transfer in one direction: 64 MiB.
 const MOST_OCTETS: u64 = 64 << 20;
@@ -101,12 +101,12 @@ pub struct Line {
     /// where PDUs of AAL5 are made in software.
     pub squeeze: [u16; 2],
     /// Who makes up control packets of XTP to the near and the far host.
-    pub liars: [Option<Liar>; 2],
+    pub liars: [Option<ControlForgery>; 2],
 }
 
 /// A third party that makes up control packets of XTP, like those that pass with other numbers in them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Liar {
+pub struct ControlForgery {
     /// With so many of 1024 control packets.
     pub often: u16,
     /// Under the right keys, so that it may be believed; otherwise nobody has the key.
@@ -193,7 +193,7 @@ pub enum Finish {
 
 /// When a program ends the connection at once, if it has not ended before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Moment {
+pub enum AbortTime {
     /// When so many octets are written.
     Written(u64),
     /// When so many have been received.
@@ -232,7 +232,7 @@ pub struct End {
     /// How it ends.
     pub finish: Finish,
     /// When it ends at once.
-    pub abort: Option<Moment>,
+    pub abort: Option<AbortTime>,
 }
 
 /// All that one run is.
@@ -271,7 +271,7 @@ impl Case {
     #[must_use]
     pub fn of(transport: Transport, seed: u64) -> Self {
         let is_tcp = transport == Transport::Tcp;
-        let mut dice = Dice::new(seed, 0);
+        let mut dice = CaseRng::new(seed, 0);
         let mut stack = match dice.below(10) {
             0..=5 => Stack::Ip,
             6..=7 => Stack::Aal5,
@@ -280,7 +280,7 @@ impl Case {
         let mut near = hosts::end(seed, 0);
         let mut far = hosts::end(seed, 1);
         near.opening = Opening::Calls { after: if dice.one_in(4) { dice.time(us(1), s(1)) } else { Duration::ZERO } };
-        let version = extras::version(&mut Dice::new(seed, 24), [&mut near, &mut far]);
+        let version = extras::version(&mut CaseRng::new(seed, 24), [&mut near, &mut far]);
         if !is_tcp {
             stack = xtp::stack(seed, stack, version);
             xtp::hosts(seed, stack, [&mut near, &mut far]);
@@ -303,16 +303,16 @@ impl Case {
             line::bad_weather(&mut dice, &mut line, stack);
         }
         if is_tcp {
-            extras::squeeze(&mut Dice::new(seed, 26), stack, &mut line);
+            extras::squeeze(&mut CaseRng::new(seed, 26), stack, &mut line);
             if stack == Stack::Ip && version == Version::Four {
-                near.by_gateway = Dice::new(seed, 27).one_in(12);
+                near.by_gateway = CaseRng::new(seed, 27).one_in(12);
             }
-            extras::flood(&mut Dice::new(seed, 28), &mut far, &line);
+            extras::flood(&mut CaseRng::new(seed, 28), &mut far, &line);
         }
         extras::extras(seed, [&mut near, &mut far]);
-        extras::whole_flights(&mut Dice::new(seed, 25), stack, [&mut near, &mut far], &mut line);
+        extras::whole_flights(&mut CaseRng::new(seed, 25), stack, [&mut near, &mut far], &mut line);
         if is_tcp && stack == Stack::Ip {
-            line::marking(&mut Dice::new(seed, 22), &mut line);
+            line::marking(&mut CaseRng::new(seed, 22), &mut line);
         }
         if !is_tcp {
             xtp::programs(seed, [&mut near, &mut far]);

@@ -4,7 +4,7 @@ use kumiki_graph::{Instant, Reason};
 
 use super::case::{Case, End, Opening, Transport};
 use super::checker::Violation;
-use super::user::{Over, Report};
+use super::user::{ConnectionEnd, Report};
 
 pub(super) mod liveness;
 mod xtp;
@@ -73,7 +73,7 @@ fn endings<'a>(
         let (report, peer) = (ends.get(own)?, ends.get(other)?);
         let (seen, peer_seen) = (evidence.get(own)?, evidence.get(other)?);
         let refused = |rule, what| Some(Violation { at: report.over_at, end: own, rule, what });
-        let listens = !matches!(report.over, Some(Over::Own | Over::GaveUp));
+        let listens = !matches!(report.over, Some(ConnectionEnd::Own | ConnectionEnd::GaveUp));
         let gaps = case.ends.get(other).is_some_and(End::sends_without_error_control);
         if listens && report.peer_released && report.received != peer.written && !gaps {
             let what = format!("the end of data came after {} octets of {}", report.received, peer.written);
@@ -84,13 +84,13 @@ fn endings<'a>(
         }
         // The peer's TCP gave up a call of which its program had not heard, since nothing answered its SYN.
         let given_up = case.transport == Transport::Tcp
-            && peer.over == Some(Over::Never)
+            && peer.over == Some(ConnectionEnd::Never)
             && (peer_seen.in_vain >= SYN_REPETITIONS || has_user_timeout(case, other) || sends_cookies(case, other))
             && case.may_lose();
         let reason = match report.over.clone() {
             None => return refused("no end", "the program is not done".to_owned()),
-            Some(Over::Closed | Over::Own | Over::Never) => return None,
-            Some(Over::GaveUp) => {
+            Some(ConnectionEnd::Closed | ConnectionEnd::Own | ConnectionEnd::Never) => return None,
+            Some(ConnectionEnd::GaveUp) => {
                 // Only where the peer's reset was lost.
                 let quiet = case.transport == Transport::Xtp && xtp::may_wait(case, report);
                 return if quiet || has_cut(peer) && case.transport == Transport::Tcp || given_up {
@@ -99,7 +99,7 @@ fn endings<'a>(
                     refused("no end", format!("it heard nothing more, while the other: {:?}", peer.over))
                 };
             }
-            Some(Over::Aborted(reason)) => reason,
+            Some(ConnectionEnd::Aborted(reason)) => reason,
         };
         let far_calls = matches!(case.ends.get(1).map(|end| end.opening), Some(Opening::Calls { .. }));
         let listens_late = matches!(
@@ -155,7 +155,7 @@ fn sends_cookies(case: &Case, end: usize) -> bool {
 /// Whether this end has ended the connection other than in order, whatever its reason.
 fn has_cut(report: &Report) -> bool {
     match report.over {
-        Some(Over::Own | Over::Aborted(_)) => true,
-        Some(Over::Closed | Over::GaveUp | Over::Never) | None => false,
+        Some(ConnectionEnd::Own | ConnectionEnd::Aborted(_)) => true,
+        Some(ConnectionEnd::Closed | ConnectionEnd::GaveUp | ConnectionEnd::Never) | None => false,
     }
 }

@@ -31,9 +31,11 @@ mod user;
 mod words;
 mod xtp;
 
-pub use case::{Case, End, Finish, Flood, Liar, Line, Moment, Opening, Reading, Stack, Transport, Version, Writing};
+pub use case::{
+    AbortTime, Case, ControlForgery, End, Finish, Flood, Line, Opening, Reading, Stack, Transport, Version, Writing,
+};
 pub use checker::Violation;
 pub use many::{Summary, many, name};
 pub use run::{CaseOutcome, Options, run};
 pub use shrink::shrink;
-pub use user::{Over, Report};
+pub use user::{ConnectionEnd, Report};

@@ -10,7 +10,7 @@ use kumiki_graph::Instant;
 use super::case::{Case, Transport};
 use super::checker::Violation;
 use super::run::{CaseOutcome, Options, run};
-use super::user::Over;
+use super::user::ConnectionEnd;
 
 /// What came of many cases.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -47,7 +47,7 @@ impl Summary {
     }
 
     /// Takes the next case in order.
-    fn add(&mut self, brief: Brief) {
+    fn add(&mut self, brief: CaseSummary) {
         self.cases += 1;
         if let Some(violation) = brief.violation {
             self.failed.push((brief.seed, violation));
@@ -67,7 +67,7 @@ impl Summary {
 }
 
 /// What is kept of one case.
-struct Brief {
+struct CaseSummary {
     seed: u64,
     violation: Option<Violation>,
     endings: [String; 2],
@@ -79,7 +79,7 @@ struct Brief {
     hash: u64,
 }
 
-impl Brief {
+impl CaseSummary {
     fn of(outcome: CaseOutcome) -> Self {
         let [near, far] = &outcome.ends;
         let (packets, time) = outcome.allowed;
@@ -116,28 +116,28 @@ impl Brief {
 
 /// How an end ended, in words.
 #[must_use]
-pub fn name(over: Option<Over>) -> String {
+pub fn name(over: Option<ConnectionEnd>) -> String {
     match over {
         None => "not at all".to_owned(),
-        Some(Over::Closed) => "in order".to_owned(),
-        Some(Over::Own) => "by its own abort".to_owned(),
-        Some(Over::GaveUp) => "by giving up, the peer being gone".to_owned(),
-        Some(Over::Never) => "without a call".to_owned(),
-        Some(Over::Aborted(reason)) => format!("at once: {reason}"),
+        Some(ConnectionEnd::Closed) => "in order".to_owned(),
+        Some(ConnectionEnd::Own) => "by its own abort".to_owned(),
+        Some(ConnectionEnd::GaveUp) => "by giving up, the peer being gone".to_owned(),
+        Some(ConnectionEnd::Never) => "without a call".to_owned(),
+        Some(ConnectionEnd::Aborted(reason)) => format!("at once: {reason}"),
     }
 }
 
 /// Runs one case; a panic is a finding like any other.
-fn one(transport: Transport, seed: u64) -> Brief {
+fn one(transport: Transport, seed: u64) -> CaseSummary {
     match catch_unwind(AssertUnwindSafe(|| run(&Case::of(transport, seed), Options::default()))) {
-        Ok(Ok(outcome)) => Brief::of(outcome),
-        Ok(Err(graph_error)) => Brief::broken(seed, "graph", graph_error.to_string()),
+        Ok(Ok(outcome)) => CaseSummary::of(outcome),
+        Ok(Err(graph_error)) => CaseSummary::broken(seed, "graph", graph_error.to_string()),
         Err(panic) => {
             let what = panic
                 .downcast_ref::<String>()
                 .cloned()
                 .or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned()));
-            Brief::broken(seed, "panic", what.unwrap_or_default())
+            CaseSummary::broken(seed, "panic", what.unwrap_or_default())
         }
     }
 }

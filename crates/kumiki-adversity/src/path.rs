@@ -10,14 +10,14 @@ use kumiki_wire::inet::llc_snap;
 use super::case::{Case, Stack};
 use super::tap::{Shared, Tap};
 
+mod control_forger;
 mod flood;
 pub(super) mod gateway;
-mod liar;
-mod squeeze;
+mod window_shrinker;
 
 use flood::FloodSource;
 use gateway::Gateway;
-use squeeze::Squeeze;
+use window_shrinker::WindowShrinker;
 
 /// The virtual channel where there is ATM.
 pub(super) const VC: Address = Vc { vpi: 0, vci: 100 }.address();
@@ -97,7 +97,7 @@ fn before_host(case: &Case, number: usize, end: &Plugged<'_>) -> Vec<(&'static s
     if often > 0 {
         let at = if case.stack == Stack::Ip { 0 } else { llc_snap::LEN };
         let rng = Rng::new(case.seed, 252 + number as u64);
-        elements.push(("squeeze", Box::new(Squeeze::new(at, often, rng))));
+        elements.push(("squeeze", Box::new(WindowShrinker::new(at, often, rng))));
     }
     if let Some(flood) = plan.strangers {
         let address = if case.stack == Stack::Ip { Address::NONE } else { VC };
@@ -108,7 +108,7 @@ fn before_host(case: &Case, number: usize, end: &Plugged<'_>) -> Vec<(&'static s
     // What is made up is for the host alone.
     if let Some(plan) = case.line.liars.get(number).copied().flatten() {
         let rng = Rng::new(case.seed, 250 + number as u64);
-        elements.push(("liar", Box::new(liar::Teller::new(plan, rng))));
+        elements.push(("liar", Box::new(control_forger::ControlForger::new(plan, rng))));
     }
     elements
 }

@@ -16,10 +16,10 @@ use super::run::{Options, run};
 /// So many runs are spent at most.
 const RUNS: usize = 600;
 
-type Simpler = fn(&mut Case, usize);
+type Simplification = fn(&mut Case, usize);
 
 /// What can be made simpler of end 0 and 1, or of what they send.
-const STEPS: [Simpler; 61] = [
+const STEPS: [Simplification; 61] = [
     |case, n| case.line.weather_of(n, |it| *it = Impairment::default()),
     |case, n| case.end(n, |end| end.writing.total = 0),
     |case, n| case.end(n, |end| end.writing.total /= 16),

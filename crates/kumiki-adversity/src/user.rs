@@ -21,7 +21,7 @@ use kumiki_graph::{
 use kumiki_inet::tcp::config::Rounding;
 use kumiki_octets::{Message, Pattern};
 
-use super::case::{End, Finish, Moment, Opening, Reading};
+use super::case::{AbortTime, End, Finish, Opening, Reading};
 use super::path::gateway;
 
 mod facts;
@@ -31,7 +31,7 @@ mod report;
 pub(super) use facts::Facts;
 pub(super) use heard::Expected;
 use heard::ReceivedStream;
-pub use report::{Over, Report};
+pub use report::{ConnectionEnd, Report};
 
 const STACK: Below = Below(0);
 const SESSION: Handle = Handle { index: 0, generation: 0 };
@@ -89,7 +89,7 @@ pub(super) struct User {
     unpaid: u64,
     read_pause_over: bool,
     peer_released: bool,
-    over: Option<Over>,
+    over: Option<ConnectionEnd>,
     over_at: Instant,
     give_up: bool,
     /// The first thing that was not as it should be.
@@ -174,7 +174,7 @@ impl User {
         cx.down(STACK, request);
     }
 
-    fn end(&mut self, how: Over, cx: &mut Context<'_>) {
+    fn end(&mut self, how: ConnectionEnd, cx: &mut Context<'_>) {
         if self.over.is_some() {
             return;
         }
@@ -216,7 +216,7 @@ impl User {
     }
 
     /// Ends at once, however far it has come.
-    fn abort(&mut self, how: Over, cx: &mut Context<'_>) {
+    fn abort(&mut self, how: ConnectionEnd, cx: &mut Context<'_>) {
         if self.over.is_some() {
             return;
         }
@@ -240,12 +240,12 @@ impl User {
     fn look(&mut self, cx: &mut Context<'_>) {
         self.write(cx);
         let abort = match self.plan.abort {
-            Some(Moment::Written(n)) => self.facts.handed() >= n,
-            Some(Moment::Received(n)) => self.heard.octets >= n,
-            Some(Moment::Time(_)) | None => false,
+            Some(AbortTime::Written(n)) => self.facts.handed() >= n,
+            Some(AbortTime::Received(n)) => self.heard.octets >= n,
+            Some(AbortTime::Time(_)) | None => false,
         };
         if abort && self.session.is_some() {
-            self.abort(Over::Own, cx);
+            self.abort(ConnectionEnd::Own, cx);
         }
         self.finish(cx);
     }
@@ -463,7 +463,7 @@ impl User {
         if self.over.is_some() || refuses {
             let (reason, data) = (Reason::User, None);
             self.ask(Request::Abort { session, reason, data }, cx);
-            self.end(Over::Own, cx);
+            self.end(ConnectionEnd::Own, cx);
             return;
         }
         self.offered = Some(session);
@@ -507,7 +507,7 @@ impl Protocol for User {
             Opening::Calls { after } | Opening::Listens { after, .. } => after,
         };
         self.wake(Wake::Begin, cx.now() + after, cx);
-        if let Some(Moment::Time(after)) = self.plan.abort {
+        if let Some(AbortTime::Time(after)) = self.plan.abort {
             self.wake(Wake::Abort, cx.now() + after, cx);
         }
         if let Finish::At(after) = self.plan.finish {
@@ -526,13 +526,13 @@ impl Protocol for User {
                 let never = self.session.is_none() && self.offered.is_none();
                 let never = never && matches!(self.plan.opening, Opening::Listens { .. });
                 self.close_listener(cx);
-                self.abort(if never { Over::Never } else { Over::GaveUp }, cx);
+                self.abort(if never { ConnectionEnd::Never } else { ConnectionEnd::GaveUp }, cx);
             }
             return;
         }
         if self.over.is_some()
             && !matches!(indication, Indication::Opened(_) | Indication::Offered(_) | Indication::Credit { .. })
-            && self.over != Some(Over::Own)
+            && self.over != Some(ConnectionEnd::Own)
         {
             self.complain(now, format!("something came after the end: {indication:?}"));
         }
@@ -575,13 +575,13 @@ impl Protocol for User {
                 if !self.peer_released || !self.released {
                     self.complain(now, "closed before both ends had released".to_owned());
                 }
-                self.end(Over::Closed, cx);
+                self.end(ConnectionEnd::Closed, cx);
             }
             Indication::Aborted { session, reason, .. } => {
                 if session == LISTEN {
                     self.complain(now, format!("may not listen: {reason}"));
                 }
-                self.end(Over::Aborted(reason), cx);
+                self.end(ConnectionEnd::Aborted(reason), cx);
             }
             // That nobody has answered for a while, that urgent data is ahead, and how large units are changes nothing here.
             Indication::Notice { .. } | Indication::Urgent { .. } => {}
@@ -611,7 +611,7 @@ impl Protocol for User {
                 self.must_finish = true;
                 self.finish(cx);
             }
-            Some(Wake::Abort) => self.abort(Over::Own, cx),
+            Some(Wake::Abort) => self.abort(ConnectionEnd::Own, cx),
             None => {}
         }
     }

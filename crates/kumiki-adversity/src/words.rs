@@ -8,7 +8,7 @@ use kumiki_link::{Hold, Impairment, Loss};
 use kumiki_inet::tcp::defaults;
 use kumiki_xtp as xtp;
 
-use super::case::{Case, End, Finish, Liar, Line, Moment, Opening, Reading, Stack, Version, Writing};
+use super::case::{AbortTime, Case, ControlForgery, End, Finish, Line, Opening, Reading, Stack, Version, Writing};
 
 impl Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -55,7 +55,7 @@ fn line(f: &mut fmt::Formatter<'_>, line: &Line, stack: Stack) -> fmt::Result {
         }
     }
     for (end, liar) in ["near", "far"].into_iter().zip(line.liars) {
-        if let Some(Liar { often, knows_keys }) = liar {
+        if let Some(ControlForgery { often, knows_keys }) = liar {
             let keys = if knows_keys { "right" } else { "wrong" };
             writeln!(
                 f,
@@ -141,9 +141,9 @@ fn end(f: &mut fmt::Formatter<'_>, name: &str, end: &End) -> fmt::Result {
     writeln!(f, "    {}", finish(end.finish))?;
     match end.abort {
         None => {}
-        Some(Moment::Written(n)) => writeln!(f, "    aborts when {n} octets are written")?,
-        Some(Moment::Received(n)) => writeln!(f, "    aborts when {n} octets have come")?,
-        Some(Moment::Time(after)) => writeln!(f, "    aborts{}", later(after))?,
+        Some(AbortTime::Written(n)) => writeln!(f, "    aborts when {n} octets are written")?,
+        Some(AbortTime::Received(n)) => writeln!(f, "    aborts when {n} octets have come")?,
+        Some(AbortTime::Time(after)) => writeln!(f, "    aborts{}", later(after))?,
     }
     write!(f, "    MTU {}", end.mtu)?;
     if end.batch > 1 {

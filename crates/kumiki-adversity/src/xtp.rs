@@ -118,14 +118,14 @@ pub(super) struct XtpWitness {
     reset_sent: bool,
     reset_came: bool,
     /// It waits for a call, and nothing has shown yet that the caller hears it.
-    stranger: Option<Stranger>,
+    stranger: Option<UnknownCaller>,
     /// Since when it may speak again to a caller of whom too little had come.
     may_speak_since: Instant,
 }
 
 /// What came of a caller that may be another, and what went back, in octets of packets.
 #[derive(Clone, Copy, Debug, Default)]
-struct Stranger {
+struct UnknownCaller {
     /// At the most: all that came.
     came: u64,
     /// For sure: what came under the key of the call, beginning with its FIRST. Which FIRST that is nobody sees where one was refused, or nobody listened yet: at the
@@ -135,7 +135,7 @@ struct Stranger {
     went: u64,
 }
 
-impl Stranger {
+impl UnknownCaller {
     fn came(&mut self, header: &Header) {
         let octets = octets(header);
         self.came += octets;
@@ -207,7 +207,7 @@ impl XtpWitness {
                 .filter(|it| matches!(it.opening, Opening::Listens { .. }))
                 // What is made up under our key shows it as well, and is not seen here.
                 .filter(|_| config.amplification > 0 && !case.has_lies())
-                .map(|_| Stranger::default()),
+                .map(|_| UnknownCaller::default()),
             may_speak_since: Instant::ZERO,
         }
     }
@@ -309,7 +309,7 @@ impl XtpWitness {
         };
         stranger.went += octets(&seen.header);
         let times = u64::from(self.config.amplification);
-        let Stranger { came, went, .. } = *stranger;
+        let UnknownCaller { came, went, .. } = *stranger;
         if went > came.saturating_mul(times) {
             let what = format!("sent {went} octets to a caller of whom {came} have come (P49)");
             self.breaks(now, "amplification", what);
@@ -597,13 +597,13 @@ impl Witness for XtpWitness {
 mod tests {
     use super::*;
 
-    fn came(stranger: &mut Stranger, key: u64, format: Format, dlen: u32) {
+    fn came(stranger: &mut UnknownCaller, key: u64, format: Format, dlen: u32) {
         stranger.came(&Header { key: Key(key), format, dlen, ..Header::default() });
     }
 
     #[test]
     fn for_sure_only_what_comes_behind_the_first_of_a_call_counts() {
-        let mut stranger = Stranger::default();
+        let mut stranger = UnknownCaller::default();
         // It has overtaken its FIRST, which is refused; the next one is not.
         came(&mut stranger, 7, Format::Data, 1000);
         came(&mut stranger, 7, Format::First, 40);

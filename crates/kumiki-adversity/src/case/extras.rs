@@ -7,7 +7,7 @@ use kumiki_graph::{Duration, Instant, KeepAlive};
 use kumiki_inet::tcp::config::SynCookies;
 use kumiki_link::Loss;
 
-use super::dice::{Dice, ms, s, us};
+use super::case_rng::{CaseRng, ms, s, us};
 use super::{End, Flood, Line, Opening, Reading, Stack, Version, programs};
 
 /// The first stream of these draws; those before belong to the line and the ends.
@@ -16,7 +16,7 @@ const FIRST: u64 = 16;
 /// Draws what is not drawn elsewhere.
 pub(super) fn extras(seed: u64, ends: [&mut End; 2]) {
     for (number, end) in (0..).zip(ends) {
-        let dice = |what: u64| Dice::new(seed, FIRST + 2 * what + number);
+        let dice = |what: u64| CaseRng::new(seed, FIRST + 2 * what + number);
         listener(&mut dice(0), end);
         keep_alive(&mut dice(1), end);
         urgent(&mut dice(2), end);
@@ -25,7 +25,7 @@ pub(super) fn extras(seed: u64, ends: [&mut End; 2]) {
 }
 
 /// One case in four is over IPv6, which any stack carries, in packets of at least 1280 octets.
-pub(super) fn version(dice: &mut Dice, ends: [&mut End; 2]) -> Version {
+pub(super) fn version(dice: &mut CaseRng, ends: [&mut End; 2]) -> Version {
     if !dice.one_in(4) {
         return Version::Four;
     }
@@ -36,26 +36,26 @@ pub(super) fn version(dice: &mut Dice, ends: [&mut End; 2]) -> Version {
 }
 
 /// Cookies as under a flood, where no call is kept until it is answered, and a listener without them.
-fn listener(dice: &mut Dice, end: &mut End) {
+fn listener(dice: &mut CaseRng, end: &mut End) {
     if dice.one_in(4) {
         let rules = [SynCookies::Always, SynCookies::Never];
         end.tcp.syn_cookies = dice.pick(&rules, SynCookies::WhenFull);
     }
 }
 
-fn keep_alive(dice: &mut Dice, end: &mut End) {
+fn keep_alive(dice: &mut CaseRng, end: &mut End) {
     end.tcp.keep_alive = dice.one_in(8);
     end.tcp.keep_alive_times =
         KeepAlive { idle: dice.time(ms(10), s(100)), interval: dice.time(s(1), s(100)), count: dice.narrow(2, 16) };
 }
 
 /// Some writes, or all of them, are urgent.
-fn urgent(dice: &mut Dice, end: &mut End) {
+fn urgent(dice: &mut CaseRng, end: &mut End) {
     end.writing.urgent = dice.one_in(8).then(|| dice.narrow(1, 64));
 }
 
 /// The peer is told how long the user waits, and may be heard on it (RFC 5482).
-fn user_timeout(dice: &mut Dice, end: &mut End) {
+fn user_timeout(dice: &mut CaseRng, end: &mut End) {
     if dice.one_in(8) {
         end.tcp.user_timeout_option = true;
         end.tcp.user_timeout = dice.one_in(2).then(|| dice.time(s(10), s(600)));
@@ -64,7 +64,7 @@ fn user_timeout(dice: &mut Dice, end: &mut End) {
 }
 
 /// Windows that shrink on their way, in one case of eight: some of them, or nearly all.
-pub(super) fn squeeze(dice: &mut Dice, stack: Stack, line: &mut Line) {
+pub(super) fn squeeze(dice: &mut CaseRng, stack: Stack, line: &mut Line) {
     if stack == Stack::Aal5 || !dice.one_in(8) {
         return;
     }
@@ -77,7 +77,7 @@ pub(super) fn squeeze(dice: &mut Dice, stack: Stack, line: &mut Line) {
 }
 
 /// Strangers who call who listens, in one case of ten, more of them than there is room for.
-pub(super) fn flood(dice: &mut Dice, end: &mut End, line: &Line) {
+pub(super) fn flood(dice: &mut CaseRng, end: &mut End, line: &Line) {
     if !matches!(end.opening, Opening::Listens { .. }) || !dice.one_in(10) {
         return;
     }
@@ -94,7 +94,7 @@ pub(super) fn flood(dice: &mut Dice, end: &mut End, line: &Line) {
 
 /// All of a window lost at once, and again and again, mostly without SACK to tell of it: what F-RTO, probes of the tail and
 /// back-off are for. One case in six; enough is written in one direction that there is something to lose.
-pub(super) fn whole_flights(dice: &mut Dice, stack: Stack, ends: [&mut End; 2], line: &mut Line) {
+pub(super) fn whole_flights(dice: &mut CaseRng, stack: Stack, ends: [&mut End; 2], line: &mut Line) {
     if !dice.one_in(6) {
         return;
     }
@@ -146,7 +146,7 @@ pub(super) fn whole_flights(dice: &mut Dice, stack: Stack, ends: [&mut End; 2], 
 }
 
 /// Up to eight times at which nothing gets through, some round trips apart, each for a part of one or for some of them.
-fn outages(dice: &mut Dice, trip: Duration) -> Vec<(Instant, Instant)> {
+fn outages(dice: &mut CaseRng, trip: Duration) -> Vec<(Instant, Instant)> {
     let mut at = Instant::ZERO;
     (0..dice.uniform(1, 8))
         .map(|_| {

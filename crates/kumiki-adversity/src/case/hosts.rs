@@ -8,11 +8,11 @@ use kumiki_inet::tcp::congestion::{Algorithm, InitialWindow};
 use kumiki_inet::tcp::{self, defaults, rtt};
 use kumiki_wire::inet::EcnUse;
 
-use super::dice::{Dice, ms, s, us};
+use super::case_rng::{CaseRng, ms, s, us};
 use super::{End, Finish, Opening, Reading, Writing};
 
 pub(super) fn end(seed: u64, number: u64) -> End {
-    let dice = &mut Dice::new(seed, 1 + number);
+    let dice = &mut CaseRng::new(seed, 1 + number);
     let (profile, mut tcp) = match dice.below(10) {
         0..=5 => ("modern", defaults::modern()),
         6..=7 => ("bsd43", defaults::bsd43()),
@@ -31,9 +31,9 @@ pub(super) fn end(seed: u64, number: u64) -> End {
         sending(dice, &mut tcp);
     }
     // Draws of its own, so that another way to recover changes nothing else of a seed.
-    recovery(&mut Dice::new(seed, 3 + number), &mut tcp);
+    recovery(&mut CaseRng::new(seed, 3 + number), &mut tcp);
     // As before.
-    marks(&mut Dice::new(seed, 20 + number), &mut tcp);
+    marks(&mut CaseRng::new(seed, 20 + number), &mut tcp);
     if dice.one_in(3) {
         acknowledging(dice, &mut tcp);
     }
@@ -96,7 +96,7 @@ pub(super) fn end(seed: u64, number: u64) -> End {
 }
 
 /// A tiny, an ordinary or a huge buffer.
-pub(super) fn buffer(dice: &mut Dice) -> u32 {
+pub(super) fn buffer(dice: &mut CaseRng) -> u32 {
     match dice.below(8) {
         0 => dice.narrow(1, 512),
         1 => dice.narrow(1 << 20, 64 << 20),
@@ -104,7 +104,7 @@ pub(super) fn buffer(dice: &mut Dice) -> u32 {
     }
 }
 
-fn sending(dice: &mut Dice, tcp: &mut tcp::Config) {
+fn sending(dice: &mut CaseRng, tcp: &mut tcp::Config) {
     let controls = [Algorithm::NewReno, Algorithm::Cubic, Algorithm::Fixed];
     tcp.congestion = dice.pick(&controls, Algorithm::NewReno);
     let segments = dice.narrow(1, 16);
@@ -123,7 +123,7 @@ fn sending(dice: &mut Dice, tcp: &mut tcp::Config) {
     tcp.low_water = dice.narrow(1, 16_384);
 }
 
-fn recovery(dice: &mut Dice, tcp: &mut tcp::Config) {
+fn recovery(dice: &mut CaseRng, tcp: &mut tcp::Config) {
     if !dice.one_in(2) {
         return;
     }
@@ -139,7 +139,7 @@ fn recovery(dice: &mut Dice, tcp: &mut tcp::Config) {
     tcp.pacing = dice.one_in(2);
 }
 
-fn marks(dice: &mut Dice, tcp: &mut tcp::Config) {
+fn marks(dice: &mut CaseRng, tcp: &mut tcp::Config) {
     if dice.one_in(3) {
         return;
     }
@@ -148,7 +148,7 @@ fn marks(dice: &mut Dice, tcp: &mut tcp::Config) {
     tcp.abe = dice.one_in(4);
 }
 
-fn acknowledging(dice: &mut Dice, tcp: &mut tcp::Config) {
+fn acknowledging(dice: &mut CaseRng, tcp: &mut tcp::Config) {
     let roundings = [Rounding::Exact, Rounding::Up, Rounding::Down];
     tcp.rounding = dice.pick(&roundings, Rounding::Exact);
     tcp.window_update = WindowUpdate {
@@ -165,7 +165,7 @@ fn acknowledging(dice: &mut Dice, tcp: &mut tcp::Config) {
     };
 }
 
-fn timing(dice: &mut Dice, tcp: &mut tcp::Config) {
+fn timing(dice: &mut CaseRng, tcp: &mut tcp::Config) {
     let rtos = [
         rtt::Config::LINUX,
         rtt::Config::RFC6298,

@@ -3,10 +3,10 @@
 use kumiki_graph::{Duration, Instant};
 use kumiki_link::{Hold, Impairment, Loss};
 
-use super::dice::{Dice, ms, s, us};
+use super::case_rng::{CaseRng, ms, s, us};
 use super::{Line, MOST_OCTETS, Stack};
 
-pub(super) fn line(dice: &mut Dice, stack: Stack, mtu: u32) -> Line {
+pub(super) fn line(dice: &mut CaseRng, stack: Stack, mtu: u32) -> Line {
     // A full frame takes at most two seconds, and a full queue twenty: with more, no time-out that is allowed would
     // be longer than the round trip.
     let least = u64::from(mtu) * 8 / 2;
@@ -40,7 +40,7 @@ pub(super) fn line(dice: &mut Dice, stack: Stack, mtu: u32) -> Line {
 }
 
 /// Congestion marks, which only plain datagrams get: few, many, or on all that can be marked.
-pub(super) fn marking(dice: &mut Dice, line: &mut Line) {
+pub(super) fn marking(dice: &mut CaseRng, line: &mut Line) {
     for weather in &mut line.weather {
         if dice.one_in(2) {
             weather.mark = if dice.one_in(12) { 1.0 } else { dice.probability(400) };
@@ -48,7 +48,7 @@ pub(super) fn marking(dice: &mut Dice, line: &mut Line) {
     }
 }
 
-pub(super) fn bad_weather(dice: &mut Dice, line: &mut Line, stack: Stack) {
+pub(super) fn bad_weather(dice: &mut CaseRng, line: &mut Line, stack: Stack) {
     let first = one_way(dice, stack);
     let second = match dice.below(4) {
         0 => Impairment::default(),
@@ -59,7 +59,7 @@ pub(super) fn bad_weather(dice: &mut Dice, line: &mut Line, stack: Stack) {
     line.weather = if turned { [second, first] } else { [first, second] };
 }
 
-fn one_way(dice: &mut Dice, stack: Stack) -> Impairment {
+fn one_way(dice: &mut CaseRng, stack: Stack) -> Impairment {
     let mut it = Impairment::default();
     if dice.one_in(2) {
         it.loss = if dice.one_in(3) {

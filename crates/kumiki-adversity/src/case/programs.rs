@@ -2,15 +2,15 @@
 
 use kumiki_inet::tcp::congestion::Algorithm;
 
-use super::dice::{Dice, ms, s, us};
-use super::{End, Finish, Line, MOST_OCTETS, Moment, Reading, Writing, xtp};
+use super::case_rng::{CaseRng, ms, s, us};
+use super::{AbortTime, End, Finish, Line, MOST_OCTETS, Reading, Writing, xtp};
 
 /// How much goes in each direction, and in which pieces.
 ///
 /// One direction in 32 is empty; one in 32 of the others has 1 to 64 MiB, the rest 1 octet to 1 MiB, every power of two
 /// as likely. Then it is cut so that it takes at most 40,000 full segments, 4,000 windows, or 500 segments where nothing
 /// controls congestion, and a slow writer or reader at most a few thousand steps.
-pub(super) fn volume(dice: &mut Dice, ends: [&mut End; 2], line: &Line) {
+pub(super) fn volume(dice: &mut CaseRng, ends: [&mut End; 2], line: &Line) {
     let [near, far] = ends;
     let one_way = dice.below(3);
     for number in 0..2 {
@@ -76,7 +76,7 @@ pub(super) fn segment(from: &End, to: &End) -> u32 {
 }
 
 /// When an end stops, given what it writes and what the other one does.
-pub(super) fn ending(dice: &mut Dice, end: &mut End, other: &End) {
+pub(super) fn ending(dice: &mut CaseRng, end: &mut End, other: &End) {
     end.finish = match dice.below(8) {
         0..=1 => Finish::AfterPeer,
         2 => Finish::Later(dice.time(us(1), s(100))),
@@ -85,9 +85,9 @@ pub(super) fn ending(dice: &mut Dice, end: &mut End, other: &End) {
     };
     if dice.one_in(5) {
         end.abort = Some(match dice.below(3) {
-            0 => Moment::Written(dice.below(end.writing.total + 1)),
-            1 => Moment::Received(dice.below(other.writing.total + 1)),
-            _ => Moment::Time(dice.time(us(1), s(100))),
+            0 => AbortTime::Written(dice.below(end.writing.total + 1)),
+            1 => AbortTime::Received(dice.below(other.writing.total + 1)),
+            _ => AbortTime::Time(dice.time(us(1), s(100))),
         });
     }
 }

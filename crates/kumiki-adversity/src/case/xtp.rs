@@ -3,8 +3,8 @@
 use kumiki_graph::{Duration, ErrorControl, FlowControl, RateLimit};
 use kumiki_xtp::{Config, Recovery, congestion, rtt};
 
-use super::dice::{Dice, ms, s, us};
-use super::{End, Liar, Line, Stack, Version, hosts};
+use super::case_rng::{CaseRng, ms, s, us};
+use super::{ControlForgery, End, Line, Stack, Version, hosts};
 
 /// The first stream of these draws.
 const FIRST: u64 = 40;
@@ -18,7 +18,7 @@ const SMALL: u64 = 100;
 
 /// Where datagrams of IPv4 would go in frames, one case in three has no IP.
 pub(super) fn stack(seed: u64, stack: Stack, version: Version) -> Stack {
-    let dice = &mut Dice::new(seed, FIRST + 4);
+    let dice = &mut CaseRng::new(seed, FIRST + 4);
     if stack != Stack::Ip || version != Version::Four || !dice.one_in(3) {
         return stack;
     }
@@ -27,7 +27,7 @@ pub(super) fn stack(seed: u64, stack: Stack, version: Version) -> Stack {
 
 /// Somebody who makes up control packets, over IP in one case of four, there in either direction half of the time; and what has a wrong bit is lost where frames have a sum.
 pub(super) fn third_parties(seed: u64, stack: Stack, line: &mut Line) {
-    let dice = &mut Dice::new(seed, FIRST + 5);
+    let dice = &mut CaseRng::new(seed, FIRST + 5);
     if !stack.has_ip() {
         for weather in &mut line.weather {
             weather.corrupt = 0.0;
@@ -39,7 +39,7 @@ pub(super) fn third_parties(seed: u64, stack: Stack, line: &mut Line) {
     let knows_keys = dice.one_in(2);
     for liar in &mut line.liars {
         let often = u16::try_from(dice.spread(1, 512)).unwrap_or(1);
-        *liar = dice.one_in(2).then_some(Liar { often, knows_keys });
+        *liar = dice.one_in(2).then_some(ControlForgery { often, knows_keys });
     }
 }
 
@@ -48,7 +48,7 @@ pub(super) fn hosts(seed: u64, stack: Stack, ends: [&mut End; 2]) {
     let mut reserves = false;
     let [near, far] = ends;
     for (number, end) in (0..).zip([&mut *near, &mut *far]) {
-        let dice = &mut Dice::new(seed, FIRST + number);
+        let dice = &mut CaseRng::new(seed, FIRST + number);
         end.profile = "xtp";
         let most = match stack {
             Stack::Ethernet => kumiki_inet::eth::MOST_MTU,
@@ -63,7 +63,7 @@ pub(super) fn hosts(seed: u64, stack: Stack, ends: [&mut End; 2]) {
         asking(dice, &mut config);
         timers(dice, &mut config);
         rates(dice, end, &mut config);
-        strangers(&mut Dice::new(seed, FIRST + 6 + number), &mut config);
+        strangers(&mut CaseRng::new(seed, FIRST + 6 + number), &mut config);
         reserves |= config.flow_control == FlowControl::Reservation;
         end.xtp = Some(Box::new(config));
     }
@@ -75,7 +75,7 @@ pub(super) fn hosts(seed: u64, stack: Stack, ends: [&mut End; 2]) {
     }
 }
 
-fn buffers(dice: &mut Dice, config: &mut Config) {
+fn buffers(dice: &mut CaseRng, config: &mut Config) {
     let mut size = || match dice.below(8) {
         0..=2 => None,
         3 => Some(dice.narrow(64 << 10, 1 << 30)),
@@ -92,7 +92,7 @@ fn buffers(dice: &mut Dice, config: &mut Config) {
     config.maxdata = dice.one_in(4).then(|| dice.narrow(128, 60_000));
 }
 
-fn modes(dice: &mut Dice, end: &mut End, config: &mut Config) {
+fn modes(dice: &mut CaseRng, end: &mut End, config: &mut Config) {
     config.check = !dice.one_in(4);
     config.error_control = match dice.below(10) {
         0 => ErrorControl::None,
@@ -114,7 +114,7 @@ fn modes(dice: &mut Dice, end: &mut End, config: &mut Config) {
     }
 }
 
-fn asking(dice: &mut Dice, config: &mut Config) {
+fn asking(dice: &mut CaseRng, config: &mut Config) {
     if dice.one_in(3) {
         config.recovery = Recovery::GoBack;
     }
@@ -143,7 +143,7 @@ fn asking(dice: &mut Dice, config: &mut Config) {
     }
 }
 
-fn timers(dice: &mut Dice, config: &mut Config) {
+fn timers(dice: &mut CaseRng, config: &mut Config) {
     if dice.one_in(3) {
         config.ctimer = dice.time(s(1), s(100));
     }
@@ -160,7 +160,7 @@ fn timers(dice: &mut Dice, config: &mut Config) {
     }
 }
 
-fn rates(dice: &mut Dice, end: &mut End, config: &mut Config) {
+fn rates(dice: &mut CaseRng, end: &mut End, config: &mut Config) {
     let mut limit = |rare| {
         dice.one_in(rare).then(|| {
             let rate = dice.narrow(1_000, 100_000_000);
@@ -184,7 +184,7 @@ fn rates(dice: &mut Dice, end: &mut End, config: &mut Config) {
 }
 
 /// How much goes to a caller that may be another: as by default in most cases.
-fn strangers(dice: &mut Dice, config: &mut Config) {
+fn strangers(dice: &mut CaseRng, config: &mut Config) {
     config.amplification = match dice.below(8) {
         0 => 0,
         1 => dice.narrow(1, 8),
@@ -217,7 +217,7 @@ pub(super) fn most(from: &End, to: &End, packet: u64) -> u64 {
 /// Messages and tags.
 pub(super) fn programs(seed: u64, ends: [&mut End; 2]) {
     for (number, end) in (0..).zip(ends) {
-        let dice = &mut Dice::new(seed, FIRST + 2 + number);
+        let dice = &mut CaseRng::new(seed, FIRST + 2 + number);
         end.writing.urgent = None;
         end.writing.messages = !dice.one_in(3);
         end.writing.tagged = dice.one_in(2).then(|| dice.narrow(1, 8));

@@ -4,12 +4,12 @@ use kumiki_graph::Instant;
 use kumiki_wire::inet::tcp::{Flags, Header, Seq};
 
 use super::space::{Receiving, Sending, position};
-use super::waits::Tick;
+use super::waits::AckTiming;
 use super::{ANSWER, Checker};
 use crate::tap::TappedSegment;
 
 /// What the end must make of a segment, but for its timestamp: RFC 9293 section 3.10.7.4, RFC 7323 section 5.3.
-struct Standing {
+struct Acceptability {
     acceptable: bool,
     /// Acceptable, perhaps, by what of the end is not seen yet.
     near: bool,
@@ -21,7 +21,7 @@ struct Standing {
     credible: bool,
 }
 
-impl Standing {
+impl Acceptability {
     /// Of one that occupies `start` to `end` and acknowledges what is below `ack`. Up to `had` the end may have had all before it.
     fn of(
         (start, end, ack): (i64, i64, i64),
@@ -159,8 +159,8 @@ impl Checker {
             return;
         }
         let expected = receiving.must.max(receiving.acked);
-        let standing = Standing::of((start, end, ack), had, (sending, receiving), own_shift, now);
-        let Standing { acceptable, near, stale, plausible, credible } = standing;
+        let standing = Acceptability::of((start, end, ack), had, (sending, receiving), own_shift, now);
+        let Acceptability { acceptable, near, stale, plausible, credible } = standing;
         let recent = header.options.timestamps.zip(receiving.ts_recent);
         let old = has_timestamps && recent.is_some_and(|((value, _), recent)| Seq(value).lt(Seq(recent)));
         let over = self.facts.over();
@@ -234,7 +234,7 @@ impl Checker {
         let same = edge == sending.last_edge;
         if let Some(clock) = sending.clock.take() {
             let duplicate = ack == una && end == start && same;
-            let tick = Tick { ack, una, duplicate, echo, sack };
+            let tick = AckTiming { ack, una, duplicate, echo, sack };
             sending.clock = clock.on_ack(now, &tick);
         }
         let (wl1, wl2) = sending.wl;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use kumiki_graph::{Duration, Instant};
 use kumiki_wire::inet::tcp::{Header, Options, Seq};
 
-use super::waits::{Bounds, Clock, Trips};
+use super::waits::{Bounds, Clock, RttSamples};
 
 /// Text or a SYN or FIN that was sent and not acknowledged. Positions count from the SYN, which is at 0.
 #[derive(Clone, Copy, Debug)]
@@ -78,9 +78,9 @@ pub(super) struct Sending {
     pub(super) next_probe: Instant,
     /// Segments that occupy sequence space and were sent since anything arrived.
     pub(super) unanswered: u32,
-    pub(super) trips: Trips,
+    pub(super) trips: RttSamples,
     /// What they and `backed_off` were before the acknowledgments of an instant.
-    pub(super) before: (Instant, Trips, u32),
+    pub(super) before: (Instant, RttSamples, u32),
     /// After a time-out.
     pub(super) clock: Option<Clock>,
     /// Anything was last sent that occupies sequence space, or arrived.
@@ -149,8 +149,8 @@ impl Sending {
             probed: None,
             next_probe: now,
             unanswered: 0,
-            trips: Trips::default(),
-            before: (now, Trips::default(), 0),
+            trips: RttSamples::default(),
+            before: (now, RttSamples::default(), 0),
             clock: None,
             active: now,
             changed: now,

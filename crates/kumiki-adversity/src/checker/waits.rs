@@ -63,7 +63,7 @@ impl Bounds {
     }
 
     /// RTO at the most, backed off `times` times.
-    fn rto(&self, trips: &Trips, times: u32) -> Duration {
+    fn rto(&self, trips: &RttSamples, times: u32) -> Duration {
         let measured = trips.estimate.map_or(Duration::ZERO, |it| it.most + (it.variation * 4).max(self.granularity));
         let rto = if trips.sure { measured } else { measured.max(self.initial).max(AFTER_SYN_LOSS) };
         let factor = 1_u64.checked_shl(times).unwrap_or(u64::MAX);
@@ -160,7 +160,7 @@ impl Estimate {
 ///
 /// Which octet of an acknowledgment is the sample is left to the end: all that could be are.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Trips {
+pub(super) struct RttSamples {
     estimate: Option<Estimate>,
     /// There has been a sample that nobody may leave out.
     sure: bool,
@@ -168,7 +168,7 @@ pub(super) struct Trips {
     longest: Duration,
 }
 
-impl Trips {
+impl RttSamples {
     /// An acknowledgment that tells of a round trip between `low` and `high`; `sure`: the standard wants it to be a sample.
     pub(super) fn take(&mut self, low: Duration, high: Duration, sure: bool, bounds: &Bounds) {
         let trip = (bounds.in_ticks(low), bounds.in_ticks(high));
@@ -236,7 +236,7 @@ pub(super) struct Clock {
 
 /// An acknowledgment, as far as the clock is concerned.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Tick {
+pub(super) struct AckTiming {
     /// It acknowledges everything before.
     pub(super) ack: i64,
     /// SND.UNA before it.
@@ -267,7 +267,7 @@ impl Clock {
     }
 
     /// What an acknowledgment makes of it; none where the time-out may have been for nothing, or is made good.
-    pub(super) fn on_ack(mut self, now: Instant, tick: &Tick) -> Option<Self> {
+    pub(super) fn on_ack(mut self, now: Instant, tick: &AckTiming) -> Option<Self> {
         let advances = tick.ack > tick.una;
         if tick.ack >= self.recover || (advances && self.news > 0) {
             return None;
@@ -300,12 +300,12 @@ impl Clock {
     }
 
     /// How long an end may be silent then: pacing, and RACK's reordering window, are each at most a round trip.
-    pub(super) fn max_silence(trips: &Trips, bounds: &Bounds) -> Duration {
+    pub(super) fn max_silence(trips: &RttSamples, bounds: &Bounds) -> Duration {
         trips.longest * 2 + bounds.tick + bounds.beats
     }
 
     /// Whether after `silence` nothing sent before can be on the way, as the end must see it.
-    pub(super) fn is_time_out(silence: Duration, trips: &Trips, bounds: &Bounds) -> bool {
+    pub(super) fn is_time_out(silence: Duration, trips: &RttSamples, bounds: &Bounds) -> bool {
         trips.sure && silence > bounds.minimum.max(trips.longest * 2)
     }
 }

@@ -4,7 +4,7 @@ use kumiki_graph::{FlowControl, Reason};
 
 use super::{Evidence, has_cut};
 use crate::case::{Case, End, Opening, Reading, Stack, Version};
-use crate::user::{Over, Report};
+use crate::user::{ConnectionEnd, Report};
 
 /// Whether end `own` may have been ended for `reason`.
 pub(super) fn may_end(case: &Case, own: usize, reason: Reason, ends: &[Report; 2], evidence: &[Evidence; 2]) -> bool {
@@ -16,7 +16,7 @@ pub(super) fn may_end(case: &Case, own: usize, reason: Reason, ends: &[Report; 2
     let gaps = case.ends.get(own).is_some_and(End::sends_without_error_control);
     let came = peer.received == report.written || gaps;
     let done = report.peer_released && report.released && came;
-    let gone = has_cut(peer) || matches!(peer.over, Some(Over::Never));
+    let gone = has_cut(peer) || matches!(peer.over, Some(ConnectionEnd::Never));
     let listens_late = matches!(
         case.ends.get(other).map(|end| end.opening),
         Some(Opening::Listens { after, .. }) if !after.is_zero()

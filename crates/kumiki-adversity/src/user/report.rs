@@ -4,7 +4,7 @@ use kumiki_graph::{Instant, Reason};
 
 /// How a connection ended for its program.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Over {
+pub enum ConnectionEnd {
     /// In order, both ways.
     Closed,
     /// TCP said so, and why.
@@ -21,7 +21,7 @@ pub enum Over {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Report {
     /// How it ended; `None` if it has not.
-    pub over: Option<Over>,
+    pub over: Option<ConnectionEnd>,
     /// When it ended.
     pub over_at: Instant,
     /// Octets handed to TCP.
@@ -57,11 +57,11 @@ impl Report {
     pub(crate) fn hash(&self) -> u64 {
         let how: u64 = match self.over.clone() {
             None => 0,
-            Some(Over::Closed) => 1,
-            Some(Over::Own) => 2,
-            Some(Over::GaveUp) => 3,
-            Some(Over::Never) => 4,
-            Some(Over::Aborted(reason)) => 5 + reason.to_string().len() as u64,
+            Some(ConnectionEnd::Closed) => 1,
+            Some(ConnectionEnd::Own) => 2,
+            Some(ConnectionEnd::GaveUp) => 3,
+            Some(ConnectionEnd::Never) => 4,
+            Some(ConnectionEnd::Aborted(reason)) => 5 + reason.to_string().len() as u64,
         };
         [how, self.over_at.as_nanos(), self.written, self.received, u64::from(self.crc)]
             .into_iter()

@@ -6,9 +6,9 @@
 use kumiki_graph::{Duration, Rng};
 
 /// Draws with words of their own.
-pub(super) struct Dice(Rng);
+pub(super) struct CaseRng(Rng);
 
-impl Dice {
+impl CaseRng {
     pub(super) fn new(seed: u64, stream: u64) -> Self {
         // Streams of a seed up to 255 belong to hosts and elements.
         Self(Rng::new(seed, 256 + stream))
@@ -39,7 +39,7 @@ impl Dice {
         least + self.0.below(most.saturating_sub(least) + 1)
     }
 
-    /// A time, spread like [`Dice::spread`].
+    /// A time, spread like [`CaseRng::spread`].
     pub(super) fn time(&mut self, least: Duration, most: Duration) -> Duration {
         Duration::from_nanos(self.spread(least.as_nanos(), most.as_nanos()))
     }

@@ -23,7 +23,7 @@ const WINDOW: usize = 14;
 const FRONT: usize = 8 + ipv4::MAX_LEN + tcp::MIN_LEN;
 
 /// Stands before a host.
-pub(super) struct Squeeze {
+pub(super) struct WindowShrinker {
     /// IP begins at this octet of a frame.
     at: usize,
     /// So many of 1024 windows become smaller.
@@ -32,7 +32,7 @@ pub(super) struct Squeeze {
     squeezed: u64,
 }
 
-impl Squeeze {
+impl WindowShrinker {
     pub(super) const fn new(at: usize, often: u16, rng: Rng) -> Self {
         Self { at, often: often as u64, rng, squeezed: 0 }
     }
@@ -47,7 +47,7 @@ impl Squeeze {
     }
 }
 
-impl Element for Squeeze {
+impl Element for WindowShrinker {
     fn offer(&mut self, _: Instant, port: usize, mut unit: Unit, out: &mut Outlet) {
         if port == LINE
             && let Unit::Frame { data, .. } = &mut unit

@@ -15,7 +15,7 @@ use kumiki_wire::inet::{ipv4, ipv6};
 use kumiki_wire::xtp::{CHECK_OFFSET, Header, LEN, covered};
 
 use super::{HOST, LINE};
-use crate::case::Liar;
+use crate::case::ControlForgery;
 
 /// Octets of rseq, alloc and echo.
 const CONTROL: usize = 20;
@@ -26,14 +26,14 @@ const ECHO: usize = LEN + 16;
 const SPANS: usize = LEN + 24;
 
 /// Stands before a host.
-pub(super) struct Teller {
-    plan: Liar,
+pub(super) struct ControlForger {
+    plan: ControlForgery,
     rng: Rng,
     told: u64,
 }
 
-impl Teller {
-    pub(super) const fn new(plan: Liar, rng: Rng) -> Self {
+impl ControlForger {
+    pub(super) const fn new(plan: ControlForgery, rng: Rng) -> Self {
         Self { plan, rng, told: 0 }
     }
 
@@ -110,7 +110,7 @@ fn behind_ip(octets: &[u8]) -> Option<usize> {
     }
 }
 
-impl Element for Teller {
+impl Element for ControlForger {
     fn offer(&mut self, _: Instant, port: usize, unit: Unit, out: &mut Outlet) {
         if port == LINE
             && let Unit::Frame { data, address } = &unit
