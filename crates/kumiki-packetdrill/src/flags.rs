@@ -25,7 +25,7 @@ pub(crate) struct Flags {
 /// What is wrong with the text, and what would be right.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("--so_flags: {0}")]
-pub(crate) struct Wrong(String);
+pub(crate) struct FlagError(String);
 
 impl Flags {
     fn of(tcp: Config) -> Self {
@@ -43,26 +43,28 @@ impl Flags {
     }
 
     /// What `text` says: `PROFILE KEY=VALUE ...`, each of which may be left out, separated by blanks or commas.
-    pub(crate) fn parse(text: &str) -> Result<Self, Wrong> {
+    pub(crate) fn parse(text: &str) -> Result<Self, FlagError> {
         let mut words = text.split([' ', ',', '\n', '\t']).filter(|it| !it.is_empty()).peekable();
         let profile = words.next_if(|word| !word.contains('=')).unwrap_or("linux");
-        let tcp = defaults::named(profile)
-            .ok_or_else(|| Wrong(format!("`{profile}` is no profile; expected {}", defaults::NAMES.join(" or "))))?;
+        let tcp = defaults::named(profile).ok_or_else(|| {
+            FlagError(format!("`{profile}` is no profile; expected {}", defaults::NAMES.join(" or ")))
+        })?;
         let mut flags = Self::of(tcp);
         let mut settings = Settings::new();
         for word in words {
-            let (key, value) = word.split_once('=').ok_or_else(|| Wrong(format!("`{word}`; expected KEY=VALUE")))?;
+            let (key, value) =
+                word.split_once('=').ok_or_else(|| FlagError(format!("`{word}`; expected KEY=VALUE")))?;
             if !flags.set(key, value)? {
                 put(&mut settings, key, value)?;
             }
         }
-        kumiki_settings::set("tcp", &mut flags.tcp, &settings).map_err(|why| Wrong(why.to_string()))?;
+        kumiki_settings::set("tcp", &mut flags.tcp, &settings).map_err(|why| FlagError(why.to_string()))?;
         Ok(flags)
     }
 
     /// Sets one of the host's own; false where it has none of that name.
-    fn set(&mut self, key: &str, value: &str) -> Result<bool, Wrong> {
-        let wrong = |what: &str| Wrong(format!("{key} is `{value}`; expected {what}"));
+    fn set(&mut self, key: &str, value: &str) -> Result<bool, FlagError> {
+        let wrong = |what: &str| FlagError(format!("{key} is `{value}`; expected {what}"));
         match key {
             "address" => {
                 let ip: IpAddr = value.parse().map_err(|_| wrong("an address of IP, as packetdrill's --local_ip"))?;
@@ -98,7 +100,7 @@ fn known() -> Vec<Setting> {
 }
 
 /// Puts `value` at `key`, which may name a setting in a table: `ack.every`.
-fn put(settings: &mut Settings, key: &str, value: &str) -> Result<(), Wrong> {
+fn put(settings: &mut Settings, key: &str, value: &str) -> Result<(), FlagError> {
     let path: Vec<&str> = key.split('.').collect();
     let form = known().into_iter().find(|it| it.is_at(&path)).map(|it| it.form);
     // Of one that nobody knows they say so themselves, and which is meant.
@@ -125,8 +127,8 @@ fn insert(settings: &mut Settings, tables: &[&str], last: &str, value: Value) {
 }
 
 /// `text` as a value of `form`, in base units: octets, seconds, bits per second, parts of one.
-fn read(key: &str, text: &str, form: &ValueFormat) -> Result<Value, Wrong> {
-    let wrong = |what: &str| Wrong(format!("{key} is `{text}`; expected {what}"));
+fn read(key: &str, text: &str, form: &ValueFormat) -> Result<Value, FlagError> {
+    let wrong = |what: &str| FlagError(format!("{key} is `{text}`; expected {what}"));
     let number = |what| text.parse::<u64>().map_err(|_| wrong(what));
     Ok(match form {
         ValueFormat::Boolean => Value::Boolean(text.parse().map_err(|_| wrong("true or false"))?),

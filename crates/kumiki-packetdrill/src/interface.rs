@@ -19,7 +19,7 @@ use crate::{memory, options};
 /// Names the adapter.
 type Data = *mut c_void;
 /// An address in the caller's memory, of whatever.
-type At = *mut c_void;
+type CallerPointer = *mut c_void;
 
 /// The table, in packetdrill's order.
 #[repr(C)]
@@ -28,36 +28,36 @@ pub(crate) struct Interface {
     userdata: Data,
     free: extern "C" fn(Data),
     socket: extern "C" fn(Data, c_int, c_int, c_int) -> c_int,
-    bind: extern "C" fn(Data, c_int, At, socklen_t) -> c_int,
+    bind: extern "C" fn(Data, c_int, CallerPointer, socklen_t) -> c_int,
     listen: extern "C" fn(Data, c_int, c_int) -> c_int,
-    accept: extern "C" fn(Data, c_int, At, At) -> c_int,
-    connect: extern "C" fn(Data, c_int, At, socklen_t) -> c_int,
-    read: extern "C" fn(Data, c_int, At, usize) -> ssize_t,
+    accept: extern "C" fn(Data, c_int, CallerPointer, CallerPointer) -> c_int,
+    connect: extern "C" fn(Data, c_int, CallerPointer, socklen_t) -> c_int,
+    read: extern "C" fn(Data, c_int, CallerPointer, usize) -> ssize_t,
     readv: extern "C" fn(Data, c_int, *const iovec, c_int) -> ssize_t,
-    recv: extern "C" fn(Data, c_int, At, usize, c_int) -> ssize_t,
-    recvfrom: extern "C" fn(Data, c_int, At, usize, c_int, At, At) -> ssize_t,
-    recvmsg: extern "C" fn(Data, c_int, At, c_int) -> ssize_t,
-    write: extern "C" fn(Data, c_int, At, usize) -> ssize_t,
+    recv: extern "C" fn(Data, c_int, CallerPointer, usize, c_int) -> ssize_t,
+    recvfrom: extern "C" fn(Data, c_int, CallerPointer, usize, c_int, CallerPointer, CallerPointer) -> ssize_t,
+    recvmsg: extern "C" fn(Data, c_int, CallerPointer, c_int) -> ssize_t,
+    write: extern "C" fn(Data, c_int, CallerPointer, usize) -> ssize_t,
     writev: extern "C" fn(Data, c_int, *const iovec, c_int) -> ssize_t,
-    send: extern "C" fn(Data, c_int, At, usize, c_int) -> ssize_t,
-    sendto: extern "C" fn(Data, c_int, At, usize, c_int, At, socklen_t) -> ssize_t,
-    sendmsg: extern "C" fn(Data, c_int, At, c_int) -> ssize_t,
+    send: extern "C" fn(Data, c_int, CallerPointer, usize, c_int) -> ssize_t,
+    sendto: extern "C" fn(Data, c_int, CallerPointer, usize, c_int, CallerPointer, socklen_t) -> ssize_t,
+    sendmsg: extern "C" fn(Data, c_int, CallerPointer, c_int) -> ssize_t,
     // These two have a variable list of arguments in C; a third one is passed as any other where this runs.
     fcntl: extern "C" fn(Data, c_int, c_int, usize) -> c_int,
-    ioctl: extern "C" fn(Data, c_int, c_ulong, At) -> c_int,
+    ioctl: extern "C" fn(Data, c_int, c_ulong, CallerPointer) -> c_int,
     close: extern "C" fn(Data, c_int) -> c_int,
     shutdown: extern "C" fn(Data, c_int, c_int) -> c_int,
-    getsockopt: extern "C" fn(Data, c_int, c_int, c_int, At, At) -> c_int,
-    setsockopt: extern "C" fn(Data, c_int, c_int, c_int, At, socklen_t) -> c_int,
-    poll: extern "C" fn(Data, At, c_ulong, c_int) -> c_int,
-    netdev_send: extern "C" fn(Data, At, usize) -> c_int,
-    netdev_receive: extern "C" fn(Data, At, At, At) -> c_int,
+    getsockopt: extern "C" fn(Data, c_int, c_int, c_int, CallerPointer, CallerPointer) -> c_int,
+    setsockopt: extern "C" fn(Data, c_int, c_int, c_int, CallerPointer, socklen_t) -> c_int,
+    poll: extern "C" fn(Data, CallerPointer, c_ulong, c_int) -> c_int,
+    netdev_send: extern "C" fn(Data, CallerPointer, usize) -> c_int,
+    netdev_receive: extern "C" fn(Data, CallerPointer, CallerPointer, CallerPointer) -> c_int,
     usleep: extern "C" fn(Data, c_uint) -> c_int,
-    gettimeofday: extern "C" fn(Data, At, At) -> c_int,
+    gettimeofday: extern "C" fn(Data, CallerPointer, CallerPointer) -> c_int,
     epoll_create: extern "C" fn(Data, c_int) -> c_int,
-    epoll_ctl: extern "C" fn(Data, c_int, c_int, c_int, At) -> c_int,
-    epoll_wait: extern "C" fn(Data, c_int, At, c_int, c_int) -> c_int,
-    pipe: extern "C" fn(Data, At) -> c_int,
+    epoll_ctl: extern "C" fn(Data, c_int, c_int, c_int, CallerPointer) -> c_int,
+    epoll_wait: extern "C" fn(Data, c_int, CallerPointer, c_int, c_int) -> c_int,
+    pipe: extern "C" fn(Data, CallerPointer) -> c_int,
     splice: extern "C" fn(Data, c_int, *mut off_t, c_int, *mut off_t, usize, c_uint) -> ssize_t,
 }
 
@@ -111,7 +111,7 @@ extern "C" fn socket(data: Data, domain: c_int, kind: c_int, protocol: c_int) ->
     number(data, |it| it.socket(domain, kind, protocol))
 }
 
-extern "C" fn bind(data: Data, fd: c_int, address: At, len: socklen_t) -> c_int {
+extern "C" fn bind(data: Data, fd: c_int, address: CallerPointer, len: socklen_t) -> c_int {
     done(data, |it| it.bind(fd, address, len))
 }
 
@@ -119,15 +119,15 @@ extern "C" fn listen(data: Data, fd: c_int, backlog: c_int) -> c_int {
     done(data, |it| it.listen(fd, backlog))
 }
 
-extern "C" fn accept(data: Data, fd: c_int, address: At, len: At) -> c_int {
+extern "C" fn accept(data: Data, fd: c_int, address: CallerPointer, len: CallerPointer) -> c_int {
     number(data, |it| it.accept(fd, address, len))
 }
 
-extern "C" fn connect(data: Data, fd: c_int, address: At, len: socklen_t) -> c_int {
+extern "C" fn connect(data: Data, fd: c_int, address: CallerPointer, len: socklen_t) -> c_int {
     done(data, |it| it.connect(fd, address, len))
 }
 
-extern "C" fn read(data: Data, fd: c_int, at: At, len: usize) -> ssize_t {
+extern "C" fn read(data: Data, fd: c_int, at: CallerPointer, len: usize) -> ssize_t {
     octets(data, |it| it.read(fd, &[Part { at, octets: len }], 0))
 }
 
@@ -140,11 +140,19 @@ extern "C" fn readv(data: Data, fd: c_int, at: *const iovec, count: c_int) -> ss
     octets(data, |it| it.read(fd, &list(at, count)?, 0))
 }
 
-extern "C" fn recv(data: Data, fd: c_int, at: At, len: usize, flags: c_int) -> ssize_t {
+extern "C" fn recv(data: Data, fd: c_int, at: CallerPointer, len: usize, flags: c_int) -> ssize_t {
     octets(data, |it| it.read(fd, &[Part { at, octets: len }], flags))
 }
 
-extern "C" fn recvfrom(data: Data, fd: c_int, at: At, len: usize, flags: c_int, _: At, address_len: At) -> ssize_t {
+extern "C" fn recvfrom(
+    data: Data,
+    fd: c_int,
+    at: CallerPointer,
+    len: usize,
+    flags: c_int,
+    _: CallerPointer,
+    address_len: CallerPointer,
+) -> ssize_t {
     octets(data, |it| {
         let got = it.read(fd, &[Part { at, octets: len }], flags)?;
         // A connection says nobody's address.
@@ -159,12 +167,12 @@ extern "C" fn recvfrom(data: Data, fd: c_int, at: At, len: usize, flags: c_int, 
 struct Named {
     parts: Vec<Part>,
     /// Where control messages are, and how many octets there are for them.
-    control: At,
+    control: CallerPointer,
     room: usize,
 }
 
 /// What the message at `at` names.
-fn message(at: At) -> Result<Named, Errno> {
+fn message(at: CallerPointer) -> Result<Named, Errno> {
     const WORD: usize = size_of::<usize>();
     let octets = memory::read(at, size_of::<libc::msghdr>())?;
     let (words, _) = octets.as_chunks::<WORD>();
@@ -189,7 +197,7 @@ fn control_message((level, kind): (c_int, c_int), number: c_int) -> Vec<u8> {
     octets
 }
 
-extern "C" fn recvmsg(data: Data, fd: c_int, at: At, flags: c_int) -> ssize_t {
+extern "C" fn recvmsg(data: Data, fd: c_int, at: CallerPointer, flags: c_int) -> ssize_t {
     octets(data, |it| {
         let Named { parts, control, room } = message(at)?;
         let got = it.read(fd, &parts, flags)?;
@@ -201,7 +209,7 @@ extern "C" fn recvmsg(data: Data, fd: c_int, at: At, flags: c_int) -> ssize_t {
     })
 }
 
-extern "C" fn write(data: Data, fd: c_int, at: At, len: usize) -> ssize_t {
+extern "C" fn write(data: Data, fd: c_int, at: CallerPointer, len: usize) -> ssize_t {
     octets(data, |it| it.write(fd, &[Part { at, octets: len }], 0))
 }
 
@@ -209,15 +217,23 @@ extern "C" fn writev(data: Data, fd: c_int, at: *const iovec, count: c_int) -> s
     octets(data, |it| it.write(fd, &list(at, count)?, 0))
 }
 
-extern "C" fn send(data: Data, fd: c_int, at: At, len: usize, flags: c_int) -> ssize_t {
+extern "C" fn send(data: Data, fd: c_int, at: CallerPointer, len: usize, flags: c_int) -> ssize_t {
     octets(data, |it| it.write(fd, &[Part { at, octets: len }], flags))
 }
 
-extern "C" fn sendto(data: Data, fd: c_int, at: At, len: usize, flags: c_int, _: At, _: socklen_t) -> ssize_t {
+extern "C" fn sendto(
+    data: Data,
+    fd: c_int,
+    at: CallerPointer,
+    len: usize,
+    flags: c_int,
+    _: CallerPointer,
+    _: socklen_t,
+) -> ssize_t {
     octets(data, |it| it.write(fd, &[Part { at, octets: len }], flags))
 }
 
-extern "C" fn sendmsg(data: Data, fd: c_int, at: At, flags: c_int) -> ssize_t {
+extern "C" fn sendmsg(data: Data, fd: c_int, at: CallerPointer, flags: c_int) -> ssize_t {
     octets(data, |it| {
         let Named { parts, room, .. } = message(at)?;
         if room != 0 {
@@ -232,7 +248,7 @@ extern "C" fn fcntl(data: Data, fd: c_int, command: c_int, argument: usize) -> c
     number(data, |it| it.fcntl(fd, command, argument))
 }
 
-extern "C" fn ioctl(data: Data, fd: c_int, request: c_ulong, argument: At) -> c_int {
+extern "C" fn ioctl(data: Data, fd: c_int, request: c_ulong, argument: CallerPointer) -> c_int {
     done(data, |it| it.ioctl(fd, request, argument))
 }
 
@@ -244,26 +260,40 @@ extern "C" fn shutdown(data: Data, fd: c_int, how: c_int) -> c_int {
     done(data, |it| it.shutdown(fd, how))
 }
 
-extern "C" fn getsockopt(data: Data, fd: c_int, level: c_int, name: c_int, value: At, len: At) -> c_int {
+extern "C" fn getsockopt(
+    data: Data,
+    fd: c_int,
+    level: c_int,
+    name: c_int,
+    value: CallerPointer,
+    len: CallerPointer,
+) -> c_int {
     done(data, |it| it.option(fd, (level, name), value, len))
 }
 
-extern "C" fn setsockopt(data: Data, fd: c_int, level: c_int, name: c_int, value: At, len: socklen_t) -> c_int {
+extern "C" fn setsockopt(
+    data: Data,
+    fd: c_int,
+    level: c_int,
+    name: c_int,
+    value: CallerPointer,
+    len: socklen_t,
+) -> c_int {
     done(data, |it| it.set_option(fd, (level, name), value, len))
 }
 
-extern "C" fn poll(data: Data, entries: At, count: c_ulong, millis: c_int) -> c_int {
+extern "C" fn poll(data: Data, entries: CallerPointer, count: c_ulong, millis: c_int) -> c_int {
     number(data, |it| it.poll(entries, count, millis))
 }
 
-extern "C" fn netdev_send(data: Data, at: At, len: usize) -> c_int {
+extern "C" fn netdev_send(data: Data, at: CallerPointer, len: usize) -> c_int {
     done(data, |it| {
         it.clock.receive(&memory::read(at, len)?);
         Ok(())
     })
 }
 
-extern "C" fn netdev_receive(data: Data, at: At, len: At, micros: At) -> c_int {
+extern "C" fn netdev_receive(data: Data, at: CallerPointer, len: CallerPointer, micros: CallerPointer) -> c_int {
     done(data, |it| {
         let room = memory::read(len, size_of::<usize>())?;
         let room = room.first_chunk().map_or(0, |it| usize::from_ne_bytes(*it));
@@ -285,7 +315,7 @@ extern "C" fn usleep(data: Data, micros: c_uint) -> c_int {
 }
 
 // It is this call by which packetdrill learns when the one before ended, so that one ends with it.
-extern "C" fn gettimeofday(data: Data, at: At, _: At) -> c_int {
+extern "C" fn gettimeofday(data: Data, at: CallerPointer, _: CallerPointer) -> c_int {
     let told = guarded(data, |it| {
         let now = it.time_of_day();
         let seconds = c_long::try_from(now.as_secs()).unwrap_or(c_long::MAX);
@@ -299,15 +329,15 @@ extern "C" fn epoll_create(data: Data, size: c_int) -> c_int {
     number(data, |it| it.epoll_create(size))
 }
 
-extern "C" fn epoll_ctl(data: Data, epoll: c_int, operation: c_int, fd: c_int, event: At) -> c_int {
+extern "C" fn epoll_ctl(data: Data, epoll: c_int, operation: c_int, fd: c_int, event: CallerPointer) -> c_int {
     done(data, |it| it.epoll_ctl(epoll, operation, fd, event))
 }
 
-extern "C" fn epoll_wait(data: Data, epoll: c_int, events: At, most: c_int, millis: c_int) -> c_int {
+extern "C" fn epoll_wait(data: Data, epoll: c_int, events: CallerPointer, most: c_int, millis: c_int) -> c_int {
     number(data, |it| it.epoll_wait(epoll, events, most, millis))
 }
 
-extern "C" fn pipe(data: Data, _: At) -> c_int {
+extern "C" fn pipe(data: Data, _: CallerPointer) -> c_int {
     done(data, |_| Err(Errno::NOSYS))
 }
 

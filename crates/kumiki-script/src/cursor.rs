@@ -7,7 +7,7 @@ use kumiki_lab::scenario::nearest;
 /// What is wrong with a script, where, and what would be right.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{file}:{line}:{column}: {what}; {expected}")]
-pub struct Wrong {
+pub struct ScriptError {
     /// The file.
     pub file: String,
     /// The line, from 1.

@@ -55,13 +55,13 @@ pub enum Linux {
     /// Nothing, and why.
     No(String),
     /// The same script, with these settings.
-    Yes(Same),
+    Yes(LinuxTerms),
 }
 
 /// How Linux is set to do the same.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Same {
+pub struct LinuxTerms {
     /// Kernel settings by name.
     pub sysctl: BTreeMap<String, toml::Value>,
     /// TCP settings for which nothing has to be done.
@@ -78,7 +78,7 @@ pub struct Same {
     pub tolerance: String,
 }
 
-impl Default for Same {
+impl Default for LinuxTerms {
     fn default() -> Self {
         Self {
             sysctl: BTreeMap::new(),
@@ -92,7 +92,7 @@ impl Default for Same {
     }
 }
 
-impl Same {
+impl LinuxTerms {
     /// The tolerance.
     #[must_use]
     pub fn tolerance(&self) -> Duration {
@@ -148,7 +148,7 @@ impl Default for Header {
             peer_isn: peer_isn(),
             paths: paths(),
             tcp: toml::Table::new(),
-            linux: Linux::Yes(Same::default()),
+            linux: Linux::Yes(LinuxTerms::default()),
             lines: BTreeMap::new(),
         }
     }
@@ -179,7 +179,7 @@ impl Header {
             return Err(fault.expected(format!("at least {least}")));
         }
         let linux = match root.child("linux") {
-            None => Linux::Yes(Same::default()),
+            None => Linux::Yes(LinuxTerms::default()),
             Some(Node { value: Value::Text(text), .. }) => {
                 let why = text.strip_prefix("no: ").unwrap_or_default().trim();
                 if why.is_empty() {
@@ -189,7 +189,7 @@ impl Header {
                 Linux::No(why.to_owned())
             }
             Some(table) => {
-                let same: Same = source.read(table, &["linux"])?;
+                let same: LinuxTerms = source.read(table, &["linux"])?;
                 span(&same.tolerance)?;
                 Linux::Yes(same)
             }
@@ -249,7 +249,7 @@ impl Header {
     ///
     /// # Errors
     /// Names a setting of which nothing is said of what the same is there.
-    pub fn sysctls(&self, same: &Same) -> Result<Vec<(String, String)>, String> {
+    pub fn sysctls(&self, same: &LinuxTerms) -> Result<Vec<(String, String)>, String> {
         let mut all = Vec::new();
         for (key, value) in &self.tcp {
             if key == CONGESTION || same.same.contains(key) {

@@ -6,7 +6,7 @@ use kumiki_graph::{Duration, Instant};
 use kumiki_wire::inet::tcp::Flags;
 
 use super::Script;
-use super::notation::{Connection, Event, Line, Marks, Moment, Number, Opt, Options, Seconds, Segment};
+use super::notation::{Connection, Event, EventTime, Line, Marks, Number, Opt, Options, Seconds, Segment};
 use super::packet::Packets;
 use super::subject::Subject;
 
@@ -29,7 +29,7 @@ impl core::fmt::Display for Failure {
 
 /// A packet that crossed the line.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Crossed {
+pub struct LinePacket {
     /// When.
     pub at: Instant,
     /// Whether it went to the stack.
@@ -44,7 +44,7 @@ pub struct ScriptOutcome {
     /// Where the stack did something else.
     pub failure: Option<Failure>,
     /// What crossed the line.
-    pub crossed: Vec<Crossed>,
+    pub crossed: Vec<LinePacket>,
     /// The script with what the stack did, where that was asked for.
     pub recorded: Vec<String>,
 }
@@ -87,7 +87,7 @@ pub(super) struct Judge<'a, S> {
     recorded: Duration,
 }
 
-type Met = Result<(), String>;
+type CheckResult = Result<(), String>;
 
 impl<'a, S: Subject> Judge<'a, S> {
     pub(super) fn new(script: &'a Script, subject: S, strict: Strictness) -> Self {
@@ -111,8 +111,8 @@ impl<'a, S: Subject> Judge<'a, S> {
         for line in &script.lines {
             number = line.number;
             let time = match line.time.moment {
-                Moment::At(time) => time,
-                Moment::After(time) => self.last + time,
+                EventTime::At(time) => time,
+                EventTime::After(time) => self.last + time,
             };
             let met = self.line(line, time);
             self.last = self.last.max(time);
@@ -143,7 +143,7 @@ impl<'a, S: Subject> Judge<'a, S> {
         at.saturating_since(Instant::ZERO).saturating_sub(self.slip)
     }
 
-    fn line(&mut self, line: &Line, time: Duration) -> Met {
+    fn line(&mut self, line: &Line, time: Duration) -> CheckResult {
         let connection = line.connection;
         let compares = !self.strict.record;
         match &line.event {
@@ -211,15 +211,15 @@ impl<'a, S: Subject> Judge<'a, S> {
         said.max(self.strict.tolerance + eighth)
     }
 
-    fn inject(&mut self, at: Instant, octets: Vec<u8>) -> Met {
+    fn inject(&mut self, at: Instant, octets: Vec<u8>) -> CheckResult {
         let injected = self.subject.inject(&octets);
         let inward = true;
-        self.outcome.crossed.push(Crossed { at, inward, octets });
+        self.outcome.crossed.push(LinePacket { at, inward, octets });
         injected
     }
 
     /// Takes what the stack has sent by `at`.
-    fn take_all(&mut self, at: Instant) -> Met {
+    fn take_all(&mut self, at: Instant) -> CheckResult {
         while let Some(packet) = self.next(at)? {
             self.waiting.push_back(packet);
         }
@@ -230,13 +230,13 @@ impl<'a, S: Subject> Judge<'a, S> {
     fn next(&mut self, until: Instant) -> Result<Option<(Instant, Vec<u8>)>, String> {
         let next = self.subject.next_packet(until)?;
         if let Some((at, octets)) = &next {
-            self.outcome.crossed.push(Crossed { at: *at, inward: false, octets: octets.clone() });
+            self.outcome.crossed.push(LinePacket { at: *at, inward: false, octets: octets.clone() });
         }
         Ok(next)
     }
 
     /// What came must have been expected.
-    fn nothing_more(&mut self) -> Met {
+    fn nothing_more(&mut self) -> CheckResult {
         while let Some((at, octets)) = self.waiting.pop_front() {
             let Some((connection, mut segment)) = self.packets.read(&octets)? else {
                 continue;
@@ -271,7 +271,7 @@ impl<'a, S: Subject> Judge<'a, S> {
     fn record(&mut self, time: Duration, connection: Connection, event: Event) {
         let line = Line {
             number: 0,
-            time: super::notation::Time { moment: Moment::After(time.saturating_sub(self.recorded)), late: None },
+            time: super::notation::Time { moment: EventTime::After(time.saturating_sub(self.recorded)), late: None },
             connection,
             event,
         };
@@ -296,7 +296,7 @@ impl<'a, S: Subject> Judge<'a, S> {
     }
 
     /// The next segment must be this one, and at this time.
-    fn expect(&mut self, line: &Line, time: Duration, expected: &Segment) -> Met {
+    fn expect(&mut self, line: &Line, time: Duration, expected: &Segment) -> CheckResult {
         let exact = self.strict.tolerance.is_zero();
         let late = self.lateness(line, time);
         let due = self.instant(time);

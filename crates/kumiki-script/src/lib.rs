@@ -30,9 +30,9 @@ mod virtual_time;
 use kumiki_graph::Duration;
 use kumiki_pcapng::{CaptureError, Direction, LinkType, Packet, PcapNg};
 
-pub use cursor::Wrong;
+pub use cursor::ScriptError;
 pub use header::{Header, Linux};
-pub use judge::{Crossed, Failure, ScriptOutcome};
+pub use judge::{Failure, LinePacket, ScriptOutcome};
 pub use parse::parse;
 
 use judge::{Judge, Strictness};
@@ -154,7 +154,7 @@ pub fn against_linux(_: &Script, _: bool, _: Option<std::time::Duration>) -> Res
 ///
 /// # Errors
 /// [`CaptureError`] where `out` refuses.
-pub fn pcapng<W: io::Write>(crossed: &[Crossed], snaplen: u32, out: W) -> Result<W, CaptureError> {
+pub fn pcapng<W: io::Write>(crossed: &[LinePacket], snaplen: u32, out: W) -> Result<W, CaptureError> {
     let mut file = PcapNg::new(out)?;
     let line = file.add_interface("line", LinkType::RawIp, snaplen)?;
     for crossed in crossed {

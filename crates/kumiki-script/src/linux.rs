@@ -25,8 +25,8 @@ use rustix::net::{
     send, shutdown, socket_with, sockopt,
 };
 
-use super::header::{Header, Same};
-use super::notation::{Call, Connection, Hear, See, Set};
+use super::header::{Header, LinuxTerms};
+use super::notation::{Call, Connection, ProgramEvent, Set, StackView};
 use super::packet::{PEER_PORT, STACK_PORT, peer, sent_by_peer, sent_by_stack, stack_address};
 use super::subject::Subject;
 
@@ -126,7 +126,7 @@ impl Kernel {
     ///
     /// # Errors
     /// Says what could not be had.
-    pub(super) fn new(header: &Header, same: &Same) -> Result<Self, String> {
+    pub(super) fn new(header: &Header, same: &LinuxTerms) -> Result<Self, String> {
         let mut settings = header.sysctls(same)?;
         settings.push(("net.ipv4.tcp_no_metrics_save".to_owned(), "1".to_owned()));
         for (name, value) in settings {
@@ -362,7 +362,13 @@ impl Subject for Kernel {
         Ok(())
     }
 
-    fn hears(&mut self, connection: Connection, hear: Hear, from: Instant, until: Instant) -> Result<(), String> {
+    fn hears(
+        &mut self,
+        connection: Connection,
+        hear: ProgramEvent,
+        from: Instant,
+        until: Instant,
+    ) -> Result<(), String> {
         self.run_until(from)?;
         loop {
             let got = self.heard(connection, hear);
@@ -375,7 +381,7 @@ impl Subject for Kernel {
         }
     }
 
-    fn sees(&mut self, _: Connection, _: See, _: Instant) -> Result<(), String> {
+    fn sees(&mut self, _: Connection, _: StackView, _: Instant) -> Result<(), String> {
         Ok(())
     }
 
@@ -398,8 +404,8 @@ impl Subject for Kernel {
 
 impl Kernel {
     /// Whether the program hears this now.
-    fn heard(&mut self, connection: Connection, hear: Hear) -> Result<(), String> {
-        if hear == Hear::Offered {
+    fn heard(&mut self, connection: Connection, hear: ProgramEvent) -> Result<(), String> {
+        if hear == ProgramEvent::Offered {
             let listener = self.listener.as_ref().ok_or("nothing listens")?;
             let mut descriptors = [PollFd::from_borrowed_fd(listener.as_fd(), PollFlags::IN)];
             let _ = poll(&mut descriptors, Some(&Timespec::default()));
@@ -410,22 +416,22 @@ impl Kernel {
                 Err("no caller waits".to_owned())
             };
         }
-        if hear == Hear::Closed {
+        if hear == ProgramEvent::Closed {
             return Ok(());
         }
         let socket = self.sockets.get_mut(&connection).ok_or("there is no socket")?;
         socket.look();
         let wanted: &[Errno] = match hear {
-            Hear::Opened => {
+            ProgramEvent::Opened => {
                 let events = socket.events();
                 socket.opened |= events.contains(PollFlags::OUT) && !events.intersects(PollFlags::ERR | PollFlags::HUP);
                 return if socket.opened { Ok(()) } else { Err(format!("{events:?}, {:?}", socket.error)) };
             }
-            Hear::Readable(octets) => {
+            ProgramEvent::Readable(octets) => {
                 let there = ioctl_fionread(&socket.descriptor).map_err(|why| why.to_string())?;
                 return if there == u64::from(octets) { Ok(()) } else { Err(format!("readable {there}")) };
             }
-            Hear::Ended => {
+            ProgramEvent::Ended => {
                 let events = socket.events();
                 return if events.contains(PollFlags::RDHUP) {
                     Ok(())
@@ -434,13 +440,13 @@ impl Kernel {
                 };
             }
             // A peer that has ended its direction before it resets the connection breaks the pipe.
-            Hear::Reset => &[Errno::CONNRESET, Errno::PIPE],
-            Hear::Refused => &[Errno::CONNREFUSED],
-            Hear::TimedOut => &[Errno::TIMEDOUT],
-            Hear::Unreachable => &[Errno::HOSTUNREACH, Errno::NOPROTOOPT],
-            Hear::NetUnreachable => &[Errno::NETUNREACH],
-            Hear::Prohibited => &[Errno::ACCESS],
-            Hear::Offered | Hear::Closed => return Ok(()),
+            ProgramEvent::Reset => &[Errno::CONNRESET, Errno::PIPE],
+            ProgramEvent::Refused => &[Errno::CONNREFUSED],
+            ProgramEvent::TimedOut => &[Errno::TIMEDOUT],
+            ProgramEvent::Unreachable => &[Errno::HOSTUNREACH, Errno::NOPROTOOPT],
+            ProgramEvent::NetUnreachable => &[Errno::NETUNREACH],
+            ProgramEvent::Prohibited => &[Errno::ACCESS],
+            ProgramEvent::Offered | ProgramEvent::Closed => return Ok(()),
         };
         match socket.error {
             Some(error) if wanted.contains(&error) => {

@@ -29,14 +29,14 @@ pub struct Line {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Time {
     /// The moment.
-    pub moment: Moment,
+    pub moment: EventTime,
     /// In real time it may come so much later; `None`: as much as the run allows. Without meaning in virtual time.
     pub late: Option<Duration>,
 }
 
 /// A moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Moment {
+pub enum EventTime {
     /// So long after the script began.
     At(Duration),
     /// So long after the line before.
@@ -55,9 +55,9 @@ pub enum Event {
     /// The program above the stack does something.
     Call(Call),
     /// The program hears something.
-    Hear(Hear),
+    Hear(ProgramEvent),
     /// The state of our stack; nothing is looked at where the stack is another one.
-    See(Vec<See>),
+    See(Vec<StackView>),
     /// The stack has sent nothing since the line before.
     Silence,
     /// What is known of the connection is forgotten: its next SYN brings a new initial sequence number.
@@ -297,7 +297,7 @@ pub enum Set {
 
 /// What a program hears, just then.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Hear {
+pub enum ProgramEvent {
     /// The connection stands.
     Opened,
     /// A caller waits to be accepted.
@@ -322,7 +322,7 @@ pub enum Hear {
     Prohibited,
 }
 
-impl Hear {
+impl ProgramEvent {
     /// Those without a number, and their names.
     pub const ALL: [(Self, &'static str); 10] = [
         (Self::Opened, "opened"),
@@ -340,8 +340,8 @@ impl Hear {
 
 /// What only our own stack shows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum See {
-    /// The state, as RFC 9293 names it: one of [`See::STATES`].
+pub enum StackView {
+    /// The state, as RFC 9293 names it: one of [`StackView::STATES`].
     State(&'static str),
     /// The retransmission time-out.
     Rto(Duration),
@@ -367,7 +367,7 @@ pub enum See {
     Urgent(u32),
 }
 
-impl See {
+impl StackView {
     /// The states that show. One that is not there is CLOSED; TIME-WAIT is seen in `connections`.
     pub const STATES: [&'static str; 9] = [
         "CLOSED",
@@ -400,8 +400,8 @@ impl fmt::Display for Seconds {
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.moment {
-            Moment::At(time) => write!(f, "{}", Seconds(time))?,
-            Moment::After(time) => write!(f, "+{}", Seconds(time))?,
+            EventTime::At(time) => write!(f, "{}", Seconds(time))?,
+            EventTime::After(time) => write!(f, "+{}", Seconds(time))?,
         }
         match self.late {
             Some(late) => write!(f, "~{}", Seconds(late)),
@@ -609,7 +609,7 @@ impl fmt::Display for Set {
     }
 }
 
-impl fmt::Display for Hear {
+impl fmt::Display for ProgramEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Self::Readable(octets) = self {
             return write!(f, "readable {octets}");
@@ -619,7 +619,7 @@ impl fmt::Display for Hear {
     }
 }
 
-impl fmt::Display for See {
+impl fmt::Display for StackView {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::State(state) => write!(f, "state {state}"),

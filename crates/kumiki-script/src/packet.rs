@@ -57,7 +57,7 @@ pub(super) const fn sent_by_peer(connection: Connection) -> Pattern {
 
 /// What is known of a connection.
 #[derive(Clone, Debug, Default)]
-struct Known {
+struct ConnectionBase {
     /// The stack's initial sequence number.
     isn: Option<u32>,
     /// What has to be added to a TSval of the script to get the stack's.
@@ -73,7 +73,7 @@ struct Known {
 pub(super) struct Packets {
     v6: bool,
     peer_isn: u32,
-    known: BTreeMap<Connection, Known>,
+    known: BTreeMap<Connection, ConnectionBase>,
 }
 
 impl Packets {
@@ -83,7 +83,7 @@ impl Packets {
         Self { v6, peer_isn, known: BTreeMap::new() }
     }
 
-    fn known(&mut self, connection: Connection) -> &mut Known {
+    fn known(&mut self, connection: Connection) -> &mut ConnectionBase {
         self.known.entry(connection).or_default()
     }
 
@@ -122,7 +122,7 @@ impl Packets {
     /// The packet for a segment to the stack.
     #[must_use]
     pub(super) fn segment(&self, connection: Connection, segment: &Segment) -> Vec<u8> {
-        let none = Known::default();
+        let none = ConnectionBase::default();
         let known = self.known.get(&connection).unwrap_or(&none);
         let absolute = |base: u32, relative: i64| base.wrapping_add(low(relative));
         let stack = known.isn.unwrap_or(0);

@@ -19,21 +19,21 @@ use kumiki_wire::inet::tcp::Flags;
 use kumiki_wire::inet::tcp::accecn::{AccEcn, Order};
 
 use super::Script;
-use super::cursor::{Cursor, SyntaxError, Wrong};
+use super::cursor::{Cursor, ScriptError, SyntaxError};
 use super::header::Header;
 use super::notation::{
-    Call, Connection, Event, Hear, Icmp, IcmpKind, LETTERS, Line, Marks, Moment, Number, Opt, Options, Seconds, See,
-    Segment, Set, Time,
+    Call, Connection, Event, EventTime, Icmp, IcmpKind, LETTERS, Line, Marks, Number, Opt, Options, ProgramEvent,
+    Seconds, Segment, Set, StackView, Time,
 };
 
-type Read<T> = Result<T, SyntaxError>;
+type ParseResult<T> = Result<T, SyntaxError>;
 
 /// Reads the script `text`; `file` is named where something is wrong with it.
 ///
 /// # Errors
-/// [`Wrong`], the first one.
-pub fn parse(file: &str, text: &str) -> Result<Script, Wrong> {
-    let wrong = |number: usize, fault: SyntaxError| Wrong {
+/// [`ScriptError`], the first one.
+pub fn parse(file: &str, text: &str) -> Result<Script, ScriptError> {
+    let wrong = |number: usize, fault: SyntaxError| ScriptError {
         file: file.to_owned(),
         line: number,
         column: fault.at + 1,
@@ -48,7 +48,7 @@ pub fn parse(file: &str, text: &str) -> Result<Script, Wrong> {
             let header = read.map_err(|fault| {
                 let (what, expected) = fault.words();
                 let (line, column) = fault.line_and_column().unwrap_or((1, 1));
-                Wrong {
+                ScriptError {
                     file: file.to_owned(),
                     line,
                     column,
@@ -70,8 +70,8 @@ pub fn parse(file: &str, text: &str) -> Result<Script, Wrong> {
         }
         let line = line(number, &mut cursor).map_err(|fault| wrong(number, fault))?;
         let time = match line.time.moment {
-            Moment::At(time) => time,
-            Moment::After(time) => last + time,
+            EventTime::At(time) => time,
+            EventTime::After(time) => last + time,
         };
         if time < last {
             let what = format!("{} is before {}", Seconds(time), Seconds(last));
@@ -86,7 +86,7 @@ pub fn parse(file: &str, text: &str) -> Result<Script, Wrong> {
 }
 
 /// Reads one line.
-fn line(number: usize, cursor: &mut Cursor<'_>) -> Read<Line> {
+fn line(number: usize, cursor: &mut Cursor<'_>) -> ParseResult<Line> {
     let time = time(cursor)?;
     let connection = if cursor.take_after_blanks("@") { connection(cursor)? } else { 1 };
     let event = event(cursor)?;
@@ -96,25 +96,25 @@ fn line(number: usize, cursor: &mut Cursor<'_>) -> Read<Line> {
     Ok(Line { number, time, connection, event })
 }
 
-fn connection(cursor: &mut Cursor<'_>) -> Read<Connection> {
+fn connection(cursor: &mut Cursor<'_>) -> ParseResult<Connection> {
     let range = "a connection's number, 1 to 99";
     let fault = cursor.unexpected(range);
     let number = cursor.number(range)?;
     if (1..=99).contains(&number) { Ok(number) } else { Err(fault) }
 }
 
-fn time(cursor: &mut Cursor<'_>) -> Read<Time> {
+fn time(cursor: &mut Cursor<'_>) -> ParseResult<Time> {
     cursor.skip();
     let moment = if cursor.take("+") {
-        Moment::After(cursor.seconds("a time after the line before")?)
+        EventTime::After(cursor.seconds("a time after the line before")?)
     } else {
-        Moment::At(cursor.seconds("a time: +0.1 after the line before, or 0.1 since the beginning")?)
+        EventTime::At(cursor.seconds("a time: +0.1 after the line before, or 0.1 since the beginning")?)
     };
     let late = if cursor.take("~") { Some(cursor.seconds("how much later it may come in real time")?) } else { None };
     Ok(Time { moment, late })
 }
 
-fn event(cursor: &mut Cursor<'_>) -> Read<Event> {
+fn event(cursor: &mut Cursor<'_>) -> ParseResult<Event> {
     if cursor.take_after_blanks("<") {
         return if cursor.take_word("icmp") {
             icmp(cursor).map(Event::Icmp)
@@ -145,12 +145,12 @@ enum Word {
     Read,
     Set,
     Readable,
-    Hear(Hear),
+    Hear(ProgramEvent),
     Silence,
     Fresh,
 }
 
-fn word(cursor: &mut Cursor<'_>) -> Read<Event> {
+fn word(cursor: &mut Cursor<'_>) -> ParseResult<Event> {
     let mut known = vec![
         ("listen", Word::Listen),
         ("connect", Word::Call(Call::Connect)),
@@ -166,7 +166,7 @@ fn word(cursor: &mut Cursor<'_>) -> Read<Event> {
         ("silence", Word::Silence),
         ("fresh", Word::Fresh),
     ];
-    known.extend(Hear::ALL.map(|(hear, name)| (name, Word::Hear(hear))));
+    known.extend(ProgramEvent::ALL.map(|(hear, name)| (name, Word::Hear(hear))));
     let octets = "how many octets";
     Ok(match cursor.one_of("event", &known)? {
         Word::Listen => {
@@ -178,7 +178,7 @@ fn word(cursor: &mut Cursor<'_>) -> Read<Event> {
         Word::Urge => Event::Call(Call::Urge(size(cursor, octets)?)),
         Word::Read => Event::Call(Call::Read(size(cursor, octets)?)),
         Word::Set => Event::Call(Call::Set(set(cursor)?)),
-        Word::Readable => Event::Hear(Hear::Readable(size(cursor, octets)?)),
+        Word::Readable => Event::Hear(ProgramEvent::Readable(size(cursor, octets)?)),
         Word::Hear(hear) => Event::Hear(hear),
         Word::Silence => Event::Silence,
         Word::Fresh => Event::Fresh,
@@ -191,19 +191,19 @@ const BACKLOG: u32 = 8;
 /// The most octets that one call or all of a script's data can be.
 const MOST: u32 = 1 << 30;
 
-fn size(cursor: &mut Cursor<'_>, what: &str) -> Read<u32> {
+fn size(cursor: &mut Cursor<'_>, what: &str) -> ParseResult<u32> {
     cursor.skip();
     let fault = cursor.fault("that is more than a script can say", format!("here belongs {what}, at most {MOST}"));
     let size = cursor.number(what)?;
     if size <= MOST { Ok(size) } else { Err(fault) }
 }
 
-fn span(cursor: &mut Cursor<'_>, what: &str) -> Read<Duration> {
+fn span(cursor: &mut Cursor<'_>, what: &str) -> ParseResult<Duration> {
     cursor.skip();
     cursor.seconds(what)
 }
 
-fn set(cursor: &mut Cursor<'_>) -> Read<Set> {
+fn set(cursor: &mut Cursor<'_>) -> ParseResult<Set> {
     #[derive(Clone, Copy)]
     enum Key {
         Plain(Set),
@@ -236,7 +236,7 @@ fn set(cursor: &mut Cursor<'_>) -> Read<Set> {
     })
 }
 
-fn see(cursor: &mut Cursor<'_>) -> Read<See> {
+fn see(cursor: &mut Cursor<'_>) -> ParseResult<StackView> {
     #[derive(Clone, Copy)]
     enum Key {
         Cwnd,
@@ -248,7 +248,7 @@ fn see(cursor: &mut Cursor<'_>) -> Read<See> {
         State,
         Connections,
         Urgent,
-        Plain(See),
+        Plain(StackView),
     }
     let known = [
         ("state", Key::State),
@@ -260,34 +260,34 @@ fn see(cursor: &mut Cursor<'_>) -> Read<See> {
         ("srtt", Key::Srtt),
         ("connections", Key::Connections),
         ("urgent", Key::Urgent),
-        ("no_answer", Key::Plain(See::NoAnswer)),
-        ("answered", Key::Plain(See::Answered)),
-        ("problem", Key::Plain(See::Problem)),
+        ("no_answer", Key::Plain(StackView::NoAnswer)),
+        ("answered", Key::Plain(StackView::Answered)),
+        ("problem", Key::Plain(StackView::Problem)),
     ];
     let octets = "a number of octets";
     Ok(match cursor.one_of("state of our stack", &known)? {
-        Key::State => See::State(state(cursor)?),
-        Key::Rto => See::Rto(span(cursor, "a time")?),
-        Key::Cwnd => See::Cwnd(cursor.number(octets)?),
-        Key::Ssthresh => See::Ssthresh(cursor.number(octets)?),
-        Key::SndWnd => See::SndWnd(cursor.number(octets)?),
-        Key::RcvWnd => See::RcvWnd(cursor.number(octets)?),
-        Key::Srtt => See::Srtt(span(cursor, "a time")?),
-        Key::Connections => See::Connections(cursor.number("how many")?),
-        Key::Urgent => See::Urgent(cursor.number(octets)?),
+        Key::State => StackView::State(state(cursor)?),
+        Key::Rto => StackView::Rto(span(cursor, "a time")?),
+        Key::Cwnd => StackView::Cwnd(cursor.number(octets)?),
+        Key::Ssthresh => StackView::Ssthresh(cursor.number(octets)?),
+        Key::SndWnd => StackView::SndWnd(cursor.number(octets)?),
+        Key::RcvWnd => StackView::RcvWnd(cursor.number(octets)?),
+        Key::Srtt => StackView::Srtt(span(cursor, "a time")?),
+        Key::Connections => StackView::Connections(cursor.number("how many")?),
+        Key::Urgent => StackView::Urgent(cursor.number(octets)?),
         Key::Plain(see) => see,
     })
 }
 
-fn state(cursor: &mut Cursor<'_>) -> Read<&'static str> {
+fn state(cursor: &mut Cursor<'_>) -> ParseResult<&'static str> {
     cursor.skip();
-    let fault = cursor.unexpected(format!("a state: one of {}", See::STATES.join(", ")));
+    let fault = cursor.unexpected(format!("a state: one of {}", StackView::STATES.join(", ")));
     let word = cursor.run(|it| it.is_ascii_alphanumeric() || it == '-');
-    let found = See::STATES.into_iter().find(|state| *state == word);
+    let found = StackView::STATES.into_iter().find(|state| *state == word);
     found.ok_or(fault)
 }
 
-fn icmp(cursor: &mut Cursor<'_>) -> Read<Icmp> {
+fn icmp(cursor: &mut Cursor<'_>) -> ParseResult<Icmp> {
     let known = IcmpKind::ALL.map(|it| (it.name, it.kind));
     let kind = cursor.one_of("ICMP error", &known)?;
     let mtu = if cursor.take_word("mtu") { cursor.number("an MTU, 0 to 65535")? } else { 0 };
@@ -296,14 +296,14 @@ fn icmp(cursor: &mut Cursor<'_>) -> Read<Icmp> {
 }
 
 /// A relative sequence number, of the 32 bits that there are.
-fn relative(cursor: &mut Cursor<'_>, what: &str) -> Read<i64> {
+fn relative(cursor: &mut Cursor<'_>, what: &str) -> ParseResult<i64> {
     cursor.skip();
     let fault = cursor.fault("that is beyond 32 bits", "here belongs a relative sequence number");
     let number: i64 = cursor.number(what)?;
     if number.unsigned_abs() < 1 << 32 { Ok(number) } else { Err(fault) }
 }
 
-fn segment(cursor: &mut Cursor<'_>, inward: bool) -> Read<Segment> {
+fn segment(cursor: &mut Cursor<'_>, inward: bool) -> ParseResult<Segment> {
     let marks = if cursor.take_after_blanks("{") { marks(cursor, inward)? } else { Marks::default() };
     let flags = flags(cursor)?;
     let seq = relative(cursor, "the sequence number, as in 1:1001(1000)")?;
@@ -345,7 +345,7 @@ fn segment(cursor: &mut Cursor<'_>, inward: bool) -> Read<Segment> {
     Ok(read)
 }
 
-fn marks(cursor: &mut Cursor<'_>, inward: bool) -> Read<Marks> {
+fn marks(cursor: &mut Cursor<'_>, inward: bool) -> ParseResult<Marks> {
     #[derive(Clone, Copy)]
     enum Key {
         Ttl,
@@ -387,7 +387,7 @@ fn marks(cursor: &mut Cursor<'_>, inward: bool) -> Read<Marks> {
     Ok(marks)
 }
 
-fn flags(cursor: &mut Cursor<'_>) -> Read<Flags> {
+fn flags(cursor: &mut Cursor<'_>) -> ParseResult<Flags> {
     cursor.skip();
     let letters = "flags: - for none, or letters of SFRPUEWA. such as S. or P.";
     if cursor.take("-") {
@@ -403,7 +403,7 @@ fn flags(cursor: &mut Cursor<'_>) -> Read<Flags> {
     Ok(flags)
 }
 
-fn options(cursor: &mut Cursor<'_>, inward: bool) -> Read<Options> {
+fn options(cursor: &mut Cursor<'_>, inward: bool) -> ParseResult<Options> {
     if cursor.take_after_blanks("...") {
         if inward {
             return Err(cursor.fault("what is sent must be said", "the options themselves, such as <mss 1460>"));
@@ -428,7 +428,7 @@ fn options(cursor: &mut Cursor<'_>, inward: bool) -> Read<Options> {
     }
 }
 
-fn any_or(cursor: &mut Cursor<'_>, most: u32, what: &str) -> Read<Number> {
+fn any_or(cursor: &mut Cursor<'_>, most: u32, what: &str) -> ParseResult<Number> {
     if cursor.take_after_blanks("*") {
         return Ok(Number::Any);
     }
@@ -439,7 +439,7 @@ fn any_or(cursor: &mut Cursor<'_>, most: u32, what: &str) -> Read<Number> {
     }
 }
 
-fn option(cursor: &mut Cursor<'_>) -> Read<Opt> {
+fn option(cursor: &mut Cursor<'_>) -> ParseResult<Opt> {
     #[derive(Clone, Copy)]
     enum Key {
         End,
@@ -525,7 +525,7 @@ fn option(cursor: &mut Cursor<'_>) -> Read<Opt> {
 }
 
 /// Accurate ECN's, in one of their two orders, as many as there are.
-fn counters(cursor: &mut Cursor<'_>) -> Read<AccEcn> {
+fn counters(cursor: &mut Cursor<'_>) -> ParseResult<AccEcn> {
     let order = if cursor.fork().take_word("e1b") { Order::One } else { Order::Zero };
     let names = match order {
         Order::Zero => ["e0b", "ceb", "e1b"],

@@ -2,7 +2,7 @@
 
 use kumiki_graph::Instant;
 
-use super::notation::{Call, Connection, Hear, See};
+use super::notation::{Call, Connection, ProgramEvent, StackView};
 
 /// A stack with a program above it, and its time.
 pub(super) trait Subject {
@@ -34,13 +34,19 @@ pub(super) trait Subject {
     ///
     /// # Errors
     /// Says what it heard instead.
-    fn hears(&mut self, connection: Connection, hear: Hear, from: Instant, until: Instant) -> Result<(), String>;
+    fn hears(
+        &mut self,
+        connection: Connection,
+        hear: ProgramEvent,
+        from: Instant,
+        until: Instant,
+    ) -> Result<(), String>;
 
     /// Whether the stack's state is this at `now`; yes where it does not show.
     ///
     /// # Errors
     /// Says what it is.
-    fn sees(&mut self, connection: Connection, see: See, now: Instant) -> Result<(), String>;
+    fn sees(&mut self, connection: Connection, see: StackView, now: Instant) -> Result<(), String>;
 
     /// What is known of a connection is forgotten.
     fn forget(&mut self, connection: Connection);

@@ -7,7 +7,8 @@ use kumiki_wire::inet::tcp::Flags;
 use kumiki_wire::inet::tcp::accecn::{AccEcn, Order};
 
 use super::notation::{
-    Call, Event, Hear, Icmp, IcmpKind, Line, Marks, Moment, Number, Opt, Options, See, Segment, Set, Time,
+    Call, Event, EventTime, Icmp, IcmpKind, Line, Marks, Number, Opt, Options, ProgramEvent, Segment, Set, StackView,
+    Time,
 };
 use super::*;
 
@@ -175,7 +176,7 @@ fn a_capture_holds_every_packet() {
 
 fn arb_time() -> impl Strategy<Value = Time> {
     let span = (0_u64..1_000_000_000_000).prop_map(Duration::from_nanos);
-    let moment = span.clone().prop_map(Moment::After);
+    let moment = span.clone().prop_map(EventTime::After);
     (moment, proptest::option::of(span)).prop_map(|(moment, late)| Time { moment, late })
 }
 
@@ -258,34 +259,34 @@ fn arb_call() -> impl Strategy<Value = Call> {
     ]
 }
 
-fn arb_see() -> impl Strategy<Value = See> {
+fn arb_see() -> impl Strategy<Value = StackView> {
     let span = (0_u64..1_000_000_000_000).prop_map(Duration::from_nanos);
     prop_oneof![
-        any::<u64>().prop_map(See::Cwnd),
-        any::<u64>().prop_map(See::Ssthresh),
-        any::<u32>().prop_map(See::SndWnd),
-        any::<u32>().prop_map(See::RcvWnd),
-        span.clone().prop_map(See::Srtt),
-        span.prop_map(See::Rto),
-        proptest::sample::select(See::STATES.to_vec()).prop_map(See::State),
-        (0_usize..1000).prop_map(See::Connections),
-        any::<u32>().prop_map(See::Urgent),
-        Just(See::NoAnswer),
-        Just(See::Answered),
-        Just(See::Problem),
+        any::<u64>().prop_map(StackView::Cwnd),
+        any::<u64>().prop_map(StackView::Ssthresh),
+        any::<u32>().prop_map(StackView::SndWnd),
+        any::<u32>().prop_map(StackView::RcvWnd),
+        span.clone().prop_map(StackView::Srtt),
+        span.prop_map(StackView::Rto),
+        proptest::sample::select(StackView::STATES.to_vec()).prop_map(StackView::State),
+        (0_usize..1000).prop_map(StackView::Connections),
+        any::<u32>().prop_map(StackView::Urgent),
+        Just(StackView::NoAnswer),
+        Just(StackView::Answered),
+        Just(StackView::Problem),
     ]
 }
 
 fn arb_event() -> impl Strategy<Value = Event> {
     let kinds = IcmpKind::ALL.map(|it| it.kind).to_vec();
     let icmp = (proptest::sample::select(kinds), any::<u16>(), proptest::option::of(arb_seq()));
-    let plain = Hear::ALL.map(|(hear, _)| hear).to_vec();
+    let plain = ProgramEvent::ALL.map(|(hear, _)| hear).to_vec();
     prop_oneof![
         arb_segment(true).prop_map(Event::In),
         arb_segment(false).prop_map(Event::Out),
         icmp.prop_map(|(kind, mtu, seq)| Event::Icmp(Icmp { kind, mtu, seq })),
         arb_call().prop_map(Event::Call),
-        (0_u32..1 << 30).prop_map(|it| Event::Hear(Hear::Readable(it))),
+        (0_u32..1 << 30).prop_map(|it| Event::Hear(ProgramEvent::Readable(it))),
         proptest::sample::select(plain).prop_map(Event::Hear),
         proptest::collection::vec(arb_see(), 1..4).prop_map(Event::See),
         Just(Event::Silence),
@@ -345,7 +346,7 @@ proptest! {
             } else {
                 event
             };
-            let moment = Moment::After(Duration::from_nanos(after));
+            let moment = EventTime::After(Duration::from_nanos(after));
             let time = Time { moment, late: None };
             text.push_str(&Line { number: 0, time, connection, event }.to_string());
             text.push('\n');

@@ -2,7 +2,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | [`Call`] and [`Hear`] |
+//! | Specification | [`Call`] and [`ProgramEvent`] |
 //! | Above | nothing |
 //! | Below | a stream; and a device on which it is told that there is something to do |
 //! | Left out | prices |
@@ -18,7 +18,7 @@ use kumiki_graph::{
 use kumiki_octets::Message;
 use kumiki_octets::text::{are, counted};
 
-use super::notation::{Call, Connection, Hear, Set};
+use super::notation::{Call, Connection, ProgramEvent, Set};
 use super::packet::{PEER_PORT, STACK_PORT, peer, sent_by_peer, sent_by_stack, stack_address};
 
 const STACK: Below = Below(0);
@@ -28,7 +28,7 @@ const LISTEN: Handle = Handle { index: u32::MAX, generation: 0 };
 
 /// One connection as the program sees it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Talk {
+pub(super) struct ProgramConnection {
     provider: Option<Handle>,
     quality: Quality,
     credit: u64,
@@ -41,24 +41,24 @@ pub(super) struct Talk {
     closed_by_us: bool,
     arrived: u64,
     read: u64,
-    heard: Vec<(Instant, Hear)>,
-    /// An ending that is no [`Hear`], or content that is wrong.
+    heard: Vec<(Instant, ProgramEvent)>,
+    /// An ending that is no [`ProgramEvent`], or content that is wrong.
     pub(super) odd: Option<String>,
     /// An ending that no line has mentioned.
-    pub(super) ending: Option<Hear>,
+    pub(super) ending: Option<ProgramEvent>,
     pub(super) notices: Vec<(Instant, Notice)>,
     pub(super) urgent: Vec<(Instant, u32)>,
 }
 
-impl Talk {
+impl ProgramConnection {
     /// Octets that came and were not read.
     pub(super) const fn unread(&self) -> u64 {
         self.arrived - self.read
     }
 
     /// Takes note that a line speaks of `hear`: whether it happened at `from` to `until`.
-    pub(super) fn hears(&mut self, hear: Hear, from: Instant, until: Instant) -> Result<(), String> {
-        if let Hear::Readable(octets) = hear {
+    pub(super) fn hears(&mut self, hear: ProgramEvent, from: Instant, until: Instant) -> Result<(), String> {
+        if let ProgramEvent::Readable(octets) = hear {
             let unread = self.unread();
             return if unread == u64::from(octets) { Ok(()) } else { Err(format!("readable {unread}")) };
         }
@@ -74,7 +74,7 @@ impl Talk {
         })
     }
 
-    fn hear(&mut self, at: Instant, hear: Hear) {
+    fn hear(&mut self, at: Instant, hear: ProgramEvent) {
         self.heard.push((at, hear));
     }
 }
@@ -86,7 +86,7 @@ pub(super) struct User {
     todo: Vec<(Connection, Call)>,
     listening: bool,
     offers: Vec<(Connection, Handle)>,
-    pub(super) talks: BTreeMap<Connection, Talk>,
+    pub(super) talks: BTreeMap<Connection, ProgramConnection>,
     /// What a call was answered with.
     pub(super) refused: Option<String>,
 }
@@ -101,7 +101,7 @@ impl User {
         self.todo.push((connection, call));
     }
 
-    pub(super) fn talk(&mut self, connection: Connection) -> &mut Talk {
+    pub(super) fn talk(&mut self, connection: Connection) -> &mut ProgramConnection {
         self.talks.entry(connection).or_default()
     }
 
@@ -156,7 +156,7 @@ impl User {
     }
 }
 
-impl Talk {
+impl ProgramConnection {
     fn act(&mut self, connection: Connection, call: Call, cx: &mut Context<'_>) -> Result<(), String> {
         if let (Call::Read(octets), None) = (call, self.provider) {
             // What came before the end can still be taken.
@@ -254,10 +254,10 @@ impl Talk {
 
     fn end(&mut self, at: Instant, reason: Reason) {
         let hear = match reason {
-            Reason::Reset => Hear::Reset,
-            Reason::Refused => Hear::Refused,
-            Reason::TimedOut => Hear::TimedOut,
-            Reason::Unreachable(NoPath::Network) => Hear::NetUnreachable,
+            Reason::Reset => ProgramEvent::Reset,
+            Reason::Refused => ProgramEvent::Refused,
+            Reason::TimedOut => ProgramEvent::TimedOut,
+            Reason::Unreachable(NoPath::Network) => ProgramEvent::NetUnreachable,
             Reason::Unreachable(
                 NoPath::Host
                 | NoPath::Unknown
@@ -265,8 +265,8 @@ impl Talk {
                 | NoPath::SourceRoute
                 | NoPath::Protocol
                 | NoPath::Malformed,
-            ) => Hear::Unreachable,
-            Reason::Unreachable(NoPath::Prohibited) => Hear::Prohibited,
+            ) => ProgramEvent::Unreachable,
+            Reason::Unreachable(NoPath::Prohibited) => ProgramEvent::Prohibited,
             Reason::User
             | Reason::BadAddress
             | Reason::NoResources
@@ -326,7 +326,7 @@ impl Protocol for User {
             Indication::Opened(opened) => {
                 let talk = self.talk(of(opened.user));
                 talk.provider = Some(opened.provider);
-                talk.hear(now, Hear::Opened);
+                talk.hear(now, ProgramEvent::Opened);
             }
             Indication::Offered(offered) => {
                 let Some(remote) = offered.remote.socket() else {
@@ -335,7 +335,7 @@ impl Protocol for User {
                 let number = remote.port().wrapping_sub(PEER_PORT);
                 let connection = Connection::try_from(number).unwrap_or(0);
                 self.offers.push((connection, offered.provider));
-                self.talk(connection).hear(now, Hear::Offered);
+                self.talk(connection).hear(now, ProgramEvent::Offered);
             }
             Indication::Data { session, data, .. } => {
                 self.talk(of(session)).take(of(session), &data, cx);
@@ -346,12 +346,12 @@ impl Protocol for User {
                 talk.pump(of(session), cx);
             }
             Indication::Released { session, .. } => {
-                self.talk(of(session)).hear(now, Hear::Ended);
+                self.talk(of(session)).hear(now, ProgramEvent::Ended);
             }
             Indication::Closed { session } => {
                 let talk = self.talk(of(session));
                 talk.provider = None;
-                talk.hear(now, Hear::Closed);
+                talk.hear(now, ProgramEvent::Closed);
             }
             Indication::Aborted { session, .. } if session == LISTEN => {
                 self.refused = Some("the stack does not listen".to_owned());

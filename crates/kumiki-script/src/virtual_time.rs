@@ -7,7 +7,7 @@ use kumiki_inet::tcp::{Snapshot, Tcp};
 use kumiki_octets::Message;
 
 use super::header::Header;
-use super::notation::{Call, Connection, Hear, See};
+use super::notation::{Call, Connection, ProgramEvent, StackView};
 use super::packet::{peer, stack_address};
 use super::subject::Subject;
 use super::user::User;
@@ -194,7 +194,13 @@ impl Subject for Virtual {
         }
     }
 
-    fn hears(&mut self, connection: Connection, hear: Hear, from: Instant, until: Instant) -> Result<(), String> {
+    fn hears(
+        &mut self,
+        connection: Connection,
+        hear: ProgramEvent,
+        from: Instant,
+        until: Instant,
+    ) -> Result<(), String> {
         self.run_until(until)?;
         match self.user() {
             Some(user) => user.talk(connection).hears(hear, from, until),
@@ -202,7 +208,7 @@ impl Subject for Virtual {
         }
     }
 
-    fn sees(&mut self, connection: Connection, see: See, now: Instant) -> Result<(), String> {
+    fn sees(&mut self, connection: Connection, see: StackView, now: Instant) -> Result<(), String> {
         let state = self.state(connection);
         let connections = self.connections();
         let at = now;
@@ -214,20 +220,20 @@ impl Subject for Virtual {
         };
         let talk = user.talk(connection);
         let got = match see {
-            See::Connections(_) => Some(See::Connections(connections)),
-            See::State(_) => Some(See::State(state.map_or("CLOSED", |it| it.state))),
-            See::Rto(_) => state.map(|it| See::Rto(it.rto)),
-            See::Cwnd(_) => state.map(|it| See::Cwnd(it.cwnd)),
-            See::Ssthresh(_) => state.map(|it| See::Ssthresh(it.ssthresh)),
-            See::SndWnd(_) => state.map(|it| See::SndWnd(it.snd_wnd)),
-            See::RcvWnd(_) => state.map(|it| See::RcvWnd(it.rcv_wnd)),
-            See::Srtt(_) => state.and_then(|it| it.srtt).map(See::Srtt),
-            See::NoAnswer => just(&talk.notices, |it| *it == Notice::NoAnswer).then_some(see),
-            See::Answered => just(&talk.notices, |it| *it == Notice::Answered).then_some(see),
-            See::Problem => just(&talk.notices, |it| matches!(it, Notice::Problem(_))).then_some(see),
-            See::Urgent(_) => {
+            StackView::Connections(_) => Some(StackView::Connections(connections)),
+            StackView::State(_) => Some(StackView::State(state.map_or("CLOSED", |it| it.state))),
+            StackView::Rto(_) => state.map(|it| StackView::Rto(it.rto)),
+            StackView::Cwnd(_) => state.map(|it| StackView::Cwnd(it.cwnd)),
+            StackView::Ssthresh(_) => state.map(|it| StackView::Ssthresh(it.ssthresh)),
+            StackView::SndWnd(_) => state.map(|it| StackView::SndWnd(it.snd_wnd)),
+            StackView::RcvWnd(_) => state.map(|it| StackView::RcvWnd(it.rcv_wnd)),
+            StackView::Srtt(_) => state.and_then(|it| it.srtt).map(StackView::Srtt),
+            StackView::NoAnswer => just(&talk.notices, |it| *it == Notice::NoAnswer).then_some(see),
+            StackView::Answered => just(&talk.notices, |it| *it == Notice::Answered).then_some(see),
+            StackView::Problem => just(&talk.notices, |it| matches!(it, Notice::Problem(_))).then_some(see),
+            StackView::Urgent(_) => {
                 let last = talk.urgent.last().filter(|(when, _)| *when == at);
-                last.map(|(_, ahead)| See::Urgent(*ahead))
+                last.map(|(_, ahead)| StackView::Urgent(*ahead))
             }
         };
         match got {
