@@ -15,8 +15,8 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::asking::Asking;
 use super::command::Command;
+use super::command_requests::CommandSender;
 use kumiki_lab::refusal::{self, Access};
 use kumiki_live::Form;
 
@@ -44,7 +44,7 @@ fn line(from: &mut impl BufRead) -> io::Result<Option<String>> {
 }
 
 /// Serves lines of `input` until its end, or until the engine has ended; answers go to `say`, as lines.
-pub fn serve<C>(input: impl io::Read, asking: &Asking<C>, form: Form, mut say: impl FnMut(&str)) {
+pub fn serve<C>(input: impl io::Read, asking: &CommandSender<C>, form: Form, mut say: impl FnMut(&str)) {
     let mut input = BufReader::new(input);
     loop {
         let text = match line(&mut input) {
@@ -130,14 +130,14 @@ impl Control {
     }
 
     /// Takes commands from now on.
-    pub fn begin<C: Send + 'static>(&mut self, asking: Asking<C>) {
+    pub fn begin<C: Send + 'static>(&mut self, asking: CommandSender<C>) {
         if let Some(listener) = self.listener.take() {
             std::thread::spawn(move || accept(&listener, &asking));
         }
     }
 }
 
-fn accept<C: Send + 'static>(listener: &UnixListener, asking: &Asking<C>) {
+fn accept<C: Send + 'static>(listener: &UnixListener, asking: &CommandSender<C>) {
     let callers = Arc::new(());
     for stream in listener.incoming().map_while(Result::ok) {
         if Arc::strong_count(&callers) > CALLERS {

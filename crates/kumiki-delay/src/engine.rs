@@ -18,8 +18,8 @@ use kumiki_link::offload::{Merger, Origin, packets};
 use kumiki_octets::Message;
 use serde_json::{Value, json};
 
-use super::asking::{Asked, Asking};
 use super::command::{Command, HELP, WAYS};
+use super::command_requests::{CommandRequest, CommandSender};
 use super::path::{Path, Ticket};
 
 /// The most units that are read from one end before what is due leaves.
@@ -110,8 +110,8 @@ pub struct Engine<C> {
     told: Box<dyn FnMut(&str) + Send>,
     told_json: bool,
     schedule: VecDeque<(Instant, Command)>,
-    commands: Receiver<Asked>,
-    asking: Asking,
+    commands: Receiver<CommandRequest>,
+    asking: CommandSender,
     began: Instant,
     /// From when on is counted.
     counting_since: Instant,
@@ -136,7 +136,7 @@ impl<C: Clock> Engine<C> {
         path.leave_whole(1, a.takes_super_segments());
         // Equal times stay in the order of the file.
         schedule.sort_by_key(|(at, _)| *at);
-        let (asking, commands) = Asking::new(bell.clone(), Command::parse);
+        let (asking, commands) = CommandSender::new(bell.clone(), Command::parse);
         let end =
             |device| End { device, merger: Merger::for_device(), waiting: VecDeque::new(), octets: 0, is_full: false };
         let now = clock.now();
@@ -174,7 +174,7 @@ impl<C: Clock> Engine<C> {
 
     /// By which other threads have commands carried out.
     #[must_use]
-    pub fn asking(&self) -> Asking {
+    pub fn asking(&self) -> CommandSender {
         self.asking.clone()
     }
 
@@ -299,7 +299,7 @@ impl<C: Clock> Engine<C> {
     /// Carries out what others ask for; true where it is to end.
     fn obey(&mut self) -> bool {
         let mut quit = self.has_quit;
-        while let Ok(Asked { command, json, answer }) = self.commands.try_recv() {
+        while let Ok(CommandRequest { command, json, answer }) = self.commands.try_recv() {
             quit |= command == Command::Quit;
             let said = self.carry_out(self.clock.now(), command, json);
             // Who asked may have gone.

@@ -25,8 +25,8 @@ use kumiki_lab::scenario::Fault;
 use kumiki_live::walls;
 use kumiki_live::{Form, LiveError, system};
 
-pub mod asking;
 pub mod command;
+pub mod command_requests;
 pub mod control;
 pub mod ends;
 pub mod engine;
@@ -36,8 +36,8 @@ pub mod statistics;
 #[cfg(test)]
 mod tests;
 
-pub use asking::{Asked, Asking};
 pub use command::{Change, Command, Directions, HELP, SETTINGS_HELP};
+pub use command_requests::{CommandRequest, CommandSender};
 pub use control::{Control, ControlError, send};
 pub use ends::End;
 pub use engine::{Engine, EngineEnd};

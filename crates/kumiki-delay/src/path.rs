@@ -38,7 +38,7 @@ const UNIT: u64 = 512;
 
 /// A unit that leaves.
 #[derive(Debug)]
-pub struct Leaving {
+pub struct DepartingUnit {
     /// Its octets.
     pub data: Message,
     /// When it came.
@@ -64,7 +64,7 @@ pub struct Ticket {
     pub octets: u64,
 }
 
-impl Leaving {
+impl DepartingUnit {
     /// What is counted of it.
     #[must_use]
     pub fn ticket(&self) -> Ticket {
@@ -90,7 +90,7 @@ fn punched(ticket: Address) -> Option<(Instant, u64)> {
 }
 
 /// One direction. Both of its elements could carry the other one too, which has its own, so that neither waits for the other's time.
-struct One {
+struct PathDirection {
     /// Which port of the elements units come in by, and so which stream of the seed they meet.
     port: usize,
     seed: u64,
@@ -109,13 +109,13 @@ struct One {
     came: u64,
     /// Packets of super-segments that are under way, but for one of each.
     more: usize,
-    ready: VecDeque<Leaving>,
+    ready: VecDeque<DepartingUnit>,
     /// Of those.
     ready_octets: u64,
     counted: Direction,
 }
 
-impl One {
+impl PathDirection {
     fn new(port: usize, seed: u64) -> Self {
         let settings = Settings::default();
         // What the queue of one direction draws tells nothing of the other's.
@@ -166,7 +166,7 @@ impl One {
                 && let Some((came, number)) = punched(address)
             {
                 self.ready_octets += data.len() as u64;
-                self.ready.push_back(Leaving { data, came, due: self.time, number });
+                self.ready.push_back(DepartingUnit { data, came, due: self.time, number });
             }
         }
     }
@@ -185,7 +185,7 @@ impl One {
         octets.saturating_mul(FIT).saturating_add(units.saturating_mul(UNIT))
     }
 
-    fn take(&mut self) -> Option<Leaving> {
+    fn take(&mut self) -> Option<DepartingUnit> {
         let leaving = self.ready.pop_front()?;
         self.ready_octets = self.ready_octets.saturating_sub(leaving.data.len() as u64);
         self.more = self.more.saturating_sub(offload::packets(&leaving.data) - 1);
@@ -252,7 +252,7 @@ impl One {
 
 /// Both directions between two ends; see the module.
 pub struct Path {
-    ways: [One; 2],
+    ways: [PathDirection; 2],
     most_memory: u64,
 }
 
@@ -260,7 +260,7 @@ impl Path {
     /// A path that does nothing to units; `seed` fixes what random settings will do.
     #[must_use]
     pub fn new(seed: u64) -> Self {
-        Self { ways: [One::new(0, seed), One::new(1, seed)], most_memory: MOST_MEMORY }
+        Self { ways: [PathDirection::new(0, seed), PathDirection::new(1, seed)], most_memory: MOST_MEMORY }
     }
 
     /// The same, where what is under way in both directions may hold `octets` of memory; more is dropped and counted.
@@ -284,7 +284,7 @@ impl Path {
         self.way(from).takes_super_segments = takes;
     }
 
-    fn way(&mut self, from: usize) -> &mut One {
+    fn way(&mut self, from: usize) -> &mut PathDirection {
         let [a, b] = &mut self.ways;
         if from == 0 { a } else { b }
     }
@@ -300,7 +300,7 @@ impl Path {
     /// When something happens next by itself.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Instant> {
-        self.ways.iter().filter_map(One::next_deadline).min()
+        self.ways.iter().filter_map(PathDirection::next_deadline).min()
     }
 
     /// Lets everything happen that is due by `until`.
@@ -311,7 +311,7 @@ impl Path {
     }
 
     /// The next unit from the end `from` (0, or else 1) that has left, in order of their times.
-    pub fn take(&mut self, from: usize) -> Option<Leaving> {
+    pub fn take(&mut self, from: usize) -> Option<DepartingUnit> {
         self.way(from).take()
     }
 

@@ -27,7 +27,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::{self, JoinHandle};
 
-use kumiki_delay::{Asking, Command, Control, ControlError, Engine, Path};
+use kumiki_delay::{Command, CommandSender, Control, ControlError, Engine, Path};
 use kumiki_graph::{Duration, Instant};
 use kumiki_io::{Clock as _, RealClock, RealDevice};
 use kumiki_lab::refusal::{self, Access};
@@ -268,7 +268,7 @@ fn linger(
 
 /// The path, in a thread of its own.
 struct Between {
-    asking: Asking,
+    asking: CommandSender,
     /// It is to end now, and not only because somebody says `quit`.
     ends: Arc<AtomicBool>,
     thread: JoinHandle<String>,

@@ -10,8 +10,8 @@ use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 
-use kumiki_delay::Asking;
 use kumiki_delay::Command;
+use kumiki_delay::CommandSender;
 use kumiki_graph::{Duration, Instant};
 use kumiki_io::{Clock as _, RealClock};
 use kumiki_lab::figure::{Axis, Figure, Point, Series, Shape};
@@ -99,7 +99,7 @@ pub(crate) struct RunSamples {
 }
 
 impl RunSamples {
-    fn take(&mut self, asking: &Asking, at: f64) {
+    fn take(&mut self, asking: &CommandSender, at: f64) {
         let Some(Ok(told)) = asking.ask(Command::Stats { json: true }, true) else {
             return;
         };
@@ -154,7 +154,7 @@ impl Sampling {
     ///
     /// # Errors
     /// Where the process may have no more threads.
-    pub(crate) fn start(asking: Asking, clock: RealClock) -> io::Result<Self> {
+    pub(crate) fn start(asking: CommandSender, clock: RealClock) -> io::Result<Self> {
         let (ends, ended) = channel();
         let thread = thread::Builder::new().name("report".to_owned()).spawn(move || {
             let (began, mut seen, mut interval) = (clock.now(), RunSamples::default(), INTERVAL);

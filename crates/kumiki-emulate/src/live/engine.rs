@@ -15,7 +15,7 @@ use std::io;
 use std::sync::mpsc::Receiver;
 
 use kumiki_delay::statistics::Times;
-use kumiki_delay::{Asked, Asking};
+use kumiki_delay::{CommandRequest, CommandSender};
 use kumiki_graph::{Address, Duration, Instant};
 use kumiki_io::{Arrival, Bell, Clock, Descriptors, RealDevice, Sent, Watch};
 use kumiki_lab::experiment::{LeftPacket, LiveWorld};
@@ -65,8 +65,8 @@ pub(super) struct Engine<C> {
     bell: Bell,
     scene: Scene,
     ends: Vec<End>,
-    commands: Receiver<Asked<LiveCommand>>,
-    asking: Asking<LiveCommand>,
+    commands: Receiver<CommandRequest<LiveCommand>>,
+    asking: CommandSender<LiveCommand>,
     /// Takes what is to be said on the way.
     say: Box<dyn Fn(&str) + Send>,
 }
@@ -85,7 +85,7 @@ impl<C: Clock> Engine<C> {
     ) -> io::Result<Self> {
         let bell = Bell::default();
         bell.open()?;
-        let (asking, commands) = Asking::new(bell.clone(), LiveCommand::parse);
+        let (asking, commands) = CommandSender::new(bell.clone(), LiveCommand::parse);
         let end = |device| End {
             device: Some(device),
             waiting: VecDeque::new(),
@@ -102,7 +102,7 @@ impl<C: Clock> Engine<C> {
     }
 
     /// By which other threads have commands carried out.
-    pub(super) fn asking(&self) -> Asking<LiveCommand> {
+    pub(super) fn asking(&self) -> CommandSender<LiveCommand> {
         self.asking.clone()
     }
 
@@ -180,7 +180,7 @@ impl<C: Clock> Engine<C> {
                 Err(why) => (self.say)(&why),
             }
         }
-        while let Ok(Asked { command, json, answer }) = self.commands.try_recv() {
+        while let Ok(CommandRequest { command, json, answer }) = self.commands.try_recv() {
             quit |= command == LiveCommand::Quit;
             let said = self.carry_out(command, json);
             // Who asked may have gone.

@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 
-use kumiki_delay::{Asking, Control, Instant};
+use kumiki_delay::{CommandSender, Control, Instant};
 use kumiki_graph::Duration;
 use kumiki_io::{Bell, RealClock};
 use kumiki_lab::experiment::LiveWorld;
@@ -191,7 +191,7 @@ fn hosts_file(known: &[(String, IpAddr)]) -> String {
 /// The world, in a thread of its own.
 struct Running {
     bell: Bell,
-    asking: Asking<LiveCommand>,
+    asking: CommandSender<LiveCommand>,
     ends: Arc<AtomicBool>,
     thread: JoinHandle<Engine<RealClock>>,
 }

@@ -10,7 +10,7 @@ use super::command::Command;
 
 /// A command and where its answer goes.
 #[derive(Debug)]
-pub struct Asked<C = Command> {
+pub struct CommandRequest<C = Command> {
     /// The command.
     pub command: C,
     /// Whether the answer is to be JSON.
@@ -20,33 +20,33 @@ pub struct Asked<C = Command> {
 }
 
 /// Reads a line.
-type Read<C> = dyn Fn(&str) -> Result<C, String> + Send + Sync;
+type LineParser<C> = dyn Fn(&str) -> Result<C, String> + Send + Sync;
 
 /// Hands commands to whoever carries them out, from another thread.
-pub struct Asking<C = Command> {
-    commands: Sender<Asked<C>>,
+pub struct CommandSender<C = Command> {
+    commands: Sender<CommandRequest<C>>,
     bell: Bell,
-    read: Arc<Read<C>>,
+    read: Arc<LineParser<C>>,
 }
 
-impl<C> Clone for Asking<C> {
+impl<C> Clone for CommandSender<C> {
     fn clone(&self) -> Self {
         Self { commands: self.commands.clone(), bell: self.bell.clone(), read: Arc::clone(&self.read) }
     }
 }
 
-impl<C> fmt::Debug for Asking<C> {
+impl<C> fmt::Debug for CommandSender<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Asking").field("bell", &self.bell).finish_non_exhaustive()
+        f.debug_struct("CommandSender").field("bell", &self.bell).finish_non_exhaustive()
     }
 }
 
-impl<C> Asking<C> {
+impl<C> CommandSender<C> {
     /// Of whoever takes them from the other end and is woken by `bell`; `read` makes them of lines.
     pub fn new(
         bell: Bell,
         read: impl Fn(&str) -> Result<C, String> + Send + Sync + 'static,
-    ) -> (Self, Receiver<Asked<C>>) {
+    ) -> (Self, Receiver<CommandRequest<C>>) {
         let (commands, asked) = channel();
         (Self { commands, bell, read: Arc::new(read) }, asked)
     }
@@ -61,7 +61,7 @@ impl<C> Asking<C> {
     #[must_use]
     pub fn ask(&self, command: C, json: bool) -> Option<Result<String, String>> {
         let (answer, answered) = channel();
-        let asked = Asked { command, json, answer };
+        let asked = CommandRequest { command, json, answer };
         self.commands.send(asked).ok()?;
         self.bell.ring();
         answered.recv().ok()
