@@ -18,7 +18,7 @@ use serde_json::json;
 use super::command::Command;
 use super::command_requests::CommandSender;
 use kumiki_lab::refusal::{self, Access};
-use kumiki_live::Form;
+use kumiki_live::OutputFormat;
 
 /// The longest line that is read; nobody needs one as long.
 const LINE: u64 = 4096;
@@ -44,7 +44,7 @@ fn line(from: &mut impl BufRead) -> io::Result<Option<String>> {
 }
 
 /// Serves lines of `input` until its end, or until the engine has ended; answers go to `say`, as lines.
-pub fn serve<C>(input: impl io::Read, asking: &CommandSender<C>, form: Form, mut say: impl FnMut(&str)) {
+pub fn serve<C>(input: impl io::Read, asking: &CommandSender<C>, form: OutputFormat, mut say: impl FnMut(&str)) {
     let mut input = BufReader::new(input);
     loop {
         let text = match line(&mut input) {
@@ -55,15 +55,15 @@ pub fn serve<C>(input: impl io::Read, asking: &CommandSender<C>, form: Form, mut
                 return;
             }
         };
-        let Some(answer) = asking.ask_line(&text, form == Form::Json) else {
+        let Some(answer) = asking.ask_line(&text, form == OutputFormat::Json) else {
             return;
         };
         match (answer, form) {
-            (Ok(answer), Form::Text) => say(&format!("{answer}{}{OK}", gap(&answer))),
-            (Err(why), Form::Text) => say(&format!("{ERROR}{why}")),
-            (Ok(answer), Form::Json) if !answer.is_empty() => say(&answer),
-            (Ok(_), Form::Json) => say(&json!({ "event": "done", "line": text }).to_string()),
-            (Err(why), Form::Json) => {
+            (Ok(answer), OutputFormat::Text) => say(&format!("{answer}{}{OK}", gap(&answer))),
+            (Err(why), OutputFormat::Text) => say(&format!("{ERROR}{why}")),
+            (Ok(answer), OutputFormat::Json) if !answer.is_empty() => say(&answer),
+            (Ok(_), OutputFormat::Json) => say(&json!({ "event": "done", "line": text }).to_string()),
+            (Err(why), OutputFormat::Json) => {
                 say(&json!({ "event": "error", "line": text, "why": why }).to_string());
             }
         }
@@ -150,7 +150,7 @@ fn accept<C: Send + 'static>(listener: &UnixListener, asking: &CommandSender<C>)
             let Ok(mut answers) = stream.try_clone() else {
                 return;
             };
-            serve(stream, &asking, Form::Text, |said| {
+            serve(stream, &asking, OutputFormat::Text, |said| {
                 // Who does not wait for the answer does not get it.
                 let _ = writeln!(answers, "{said}");
             });

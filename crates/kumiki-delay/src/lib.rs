@@ -23,7 +23,7 @@ use serde_json::json;
 use kumiki_lab::scenario::Fault;
 #[cfg(target_os = "linux")]
 use kumiki_live::walls;
-use kumiki_live::{Form, LiveError, system};
+use kumiki_live::{LiveError, OutputFormat, system};
 
 pub mod command;
 pub mod command_requests;
@@ -61,7 +61,7 @@ pub struct Config {
     /// Fixes what random settings do.
     pub seed: u64,
     /// How answers and the summary are printed.
-    pub form: Form,
+    pub form: OutputFormat,
     /// The most octets of memory that units under way may hold, in both directions together.
     pub memory: u64,
     /// Whether commands are read from the standard input.
@@ -93,7 +93,7 @@ pub fn run(config: Config, say: impl Fn(&str) + Clone + Send + 'static) -> Resul
     }
     let devices: [Box<dyn RealDevice>; 2] = [device_a, device_b];
     let engine = Engine::new(clock, devices, path, config.schedule).map_err(system("no descriptor to wait with"))?;
-    let mut engine = engine.telling(config.form == Form::Json, say.clone());
+    let mut engine = engine.telling(config.form == OutputFormat::Json, say.clone());
     let wish = ShutdownRequest::listen(&engine.bell()).map_err(system("cannot listen to Ctrl-C"))?;
     let control = config.control.as_deref();
     let mut control = control.map(Control::listen).transpose().map_err(|why| Fault::new(format!("--control {why}")))?;
@@ -118,7 +118,7 @@ pub fn run(config: Config, say: impl Fn(&str) + Clone + Send + 'static) -> Resul
     say(&ready(&names, first, config.form));
     let until = config.at_most.map(|time| clock.now() + time);
     let ended = engine.run(until, || wish.is_made());
-    say(engine.told("end", config.form == Form::Json).trim_end());
+    say(engine.told("end", config.form == OutputFormat::Json).trim_end());
     match ended {
         Ok(EngineEnd::Quit | EngineEnd::Wish | EngineEnd::TimedOut) => Ok(()),
         Err(engine::Failed { end, why }) => {
@@ -128,10 +128,10 @@ pub fn run(config: Config, say: impl Fn(&str) + Clone + Send + 'static) -> Resul
     }
 }
 
-fn ready(names: &[String; 2], first: bool, form: Form) -> String {
+fn ready(names: &[String; 2], first: bool, form: OutputFormat) -> String {
     let [a, b] = names;
     match form {
-        Form::Text => {
+        OutputFormat::Text => {
             let note = if first {
                 ""
             } else {
@@ -139,6 +139,6 @@ fn ready(names: &[String; 2], first: bool, form: Form) -> String {
             };
             format!("between a = {a} and b = {b}{note}")
         }
-        Form::Json => json!({ "event": "ready", "a": a, "b": b, "runs_first": first }).to_string(),
+        OutputFormat::Json => json!({ "event": "ready", "a": a, "b": b, "runs_first": first }).to_string(),
     }
 }

@@ -646,7 +646,7 @@ fn lines_of_an_input_are_answered_as_text_or_as_json() {
     let asking = engine.asking();
     let server = std::thread::spawn(move || {
         let lines = "both delay 5ms\n\nboth\nsettings";
-        [Form::Text, Form::Json].map(|form| {
+        [OutputFormat::Text, OutputFormat::Json].map(|form| {
             let mut said = Vec::new();
             control::serve(lines.as_bytes(), &asking, form, |text| {
                 said.push(text.to_owned());
@@ -667,7 +667,7 @@ fn lines_of_an_input_are_answered_as_text_or_as_json() {
     assert!(json[3].contains(r#""a>b":"delay 5 ms""#), "{}", json[3]);
     let long = "x".repeat(5000);
     let mut said = Vec::new();
-    control::serve(long.as_bytes(), &engine.asking(), Form::Text, |text| {
+    control::serve(long.as_bytes(), &engine.asking(), OutputFormat::Text, |text| {
         said.push(text.to_owned());
     });
     assert!(said[0].contains("4096 octets at most"), "{said:?}");

@@ -6,11 +6,11 @@ use kumiki_graph::Graph;
 use kumiki_lab::capture::Stream;
 use kumiki_pcapng::CaptureError;
 
-use crate::private::{CaptureBudget, Kept};
+use crate::private::{CaptureBudget, PrivateCapture};
 
 /// A capture under way. That it cannot be written ends it and nothing else ([`CaptureBudget::remark`]).
 pub struct Capture {
-    stream: Stream<Kept>,
+    stream: Stream<PrivateCapture>,
     budget: CaptureBudget,
 }
 
@@ -22,9 +22,9 @@ impl Capture {
     pub fn begin(
         path: &Path,
         budget: &CaptureBudget,
-        open: impl FnOnce(Kept) -> Result<Stream<Kept>, CaptureError>,
+        open: impl FnOnce(PrivateCapture) -> Result<Stream<PrivateCapture>, CaptureError>,
     ) -> Result<Option<Self>, CaptureError> {
-        let Some(file) = Kept::create(path, budget)? else {
+        let Some(file) = PrivateCapture::create(path, budget)? else {
             return Ok(None);
         };
         Ok(Some(Self { stream: open(file)?, budget: budget.clone() }))

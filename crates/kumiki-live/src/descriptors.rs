@@ -1,6 +1,6 @@
 //! How many callers the descriptors of this process are enough for.
 //!
-//! A caller takes some when it comes and some more when it stands ([`Each`]). Where a process may have fewer than its places want, it asks for as many as it may (the soft limit, up
+//! A caller takes some when it comes and some more when it stands ([`DescriptorCost`]). Where a process may have fewer than its places want, it asks for as many as it may (the soft limit, up
 //! to the hard one), and where that is not enough there are fewer places, all in the proportion that was asked for: so there is always a place for who comes from elsewhere, and
 //! callers are refused for a reason that has a name, before a socket cannot be had.
 //!
@@ -16,7 +16,7 @@ const RESERVE: u64 = 8;
 
 /// What one takes of descriptors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Each {
+pub struct DescriptorCost {
     /// A caller.
     pub comes: u64,
     /// One that is known, beside that.
@@ -41,19 +41,19 @@ impl core::error::Error for TooFew {}
 
 /// Places, and what is to be said of them.
 #[derive(Debug)]
-pub struct Room {
+pub struct AffordableLimits {
     /// The places.
     pub limits: Limits,
     /// That they are fewer than was asked for, and why.
     pub remark: Option<String>,
 }
 
-impl Room {
+impl AffordableLimits {
     /// Places as `wanted`, or as many as there are descriptors for.
     ///
     /// # Errors
     /// [`TooFew`].
-    pub fn of(wanted: Limits, each: Each) -> Result<Self, TooFew> {
+    pub fn of(wanted: Limits, each: DescriptorCost) -> Result<Self, TooFew> {
         let limit = getrlimit(Resource::Nofile);
         let Some(soft) = limit.current else {
             return Self::within(wanted, each, u64::MAX);
@@ -72,7 +72,7 @@ impl Room {
     }
 
     /// The same with so many descriptors.
-    fn within(wanted: Limits, each: Each, left: u64) -> Result<Self, TooFew> {
+    fn within(wanted: Limits, each: DescriptorCost, left: u64) -> Result<Self, TooFew> {
         let going = wanted.known.saturating_add(wanted.full).div_ceil(4);
         let lean = Limits { going: going.min(wanted.going), ..wanted };
         for limits in [wanted, lean] {
@@ -122,7 +122,7 @@ impl Room {
 }
 
 /// How many descriptors these places want.
-fn needs(limits: Limits, each: Each) -> u64 {
+fn needs(limits: Limits, each: DescriptorCost) -> u64 {
     let [known, all] = [limits.known, limits.under_way()].map(|it| it as u64);
     known.saturating_mul(each.stands).saturating_add(all.saturating_mul(each.comes))
 }
@@ -133,15 +133,15 @@ mod tests {
 
     use super::*;
 
-    const EACH: Each = Each { comes: 3, stands: 3 };
+    const EACH: DescriptorCost = DescriptorCost { comes: 3, stands: 3 };
 
     #[test]
     fn places_are_as_many_as_there_are_descriptors_for_in_the_proportion_that_was_asked_for() {
         let wanted = Limits::new(32, 8, Duration::from_secs(30));
         let needed = needs(Limits { going: 24, ..wanted }, EACH);
-        assert_eq!(Room::within(wanted, EACH, 10_000).unwrap().limits, wanted);
+        assert_eq!(AffordableLimits::within(wanted, EACH, 10_000).unwrap().limits, wanted);
         for left in 0..needed + 10 {
-            let Ok(Room { limits, remark }) = Room::within(wanted, EACH, left) else {
+            let Ok(AffordableLimits { limits, remark }) = AffordableLimits::within(wanted, EACH, left) else {
                 assert!(left < 12, "{left}");
                 continue;
             };
@@ -158,9 +158,9 @@ mod tests {
                 assert!(near(limits.known, wanted.known) && near(limits.full, wanted.full), "{left}: {limits:?}");
             }
         }
-        let few = Room::within(wanted, EACH, 100).unwrap().remark.unwrap();
+        let few = AffordableLimits::within(wanted, EACH, 100).unwrap().remark.unwrap();
         assert!(few.contains("ulimit -n"), "{few}");
-        let none = Room::within(wanted, EACH, 5).unwrap_err();
+        let none = AffordableLimits::within(wanted, EACH, 5).unwrap_err();
         assert_eq!(
             none.to_string(),
             "the limit of descriptors (ulimit -n) leaves callers 5, and the least is 12: allow more"

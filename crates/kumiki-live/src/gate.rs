@@ -14,7 +14,7 @@ use kumiki_io::{Clock as _, RealClock, unguessable};
 const PASSWORD_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The tries, and how many passwords are being looked at, each of which may be given back.
-struct Looks {
+struct PasswordChecks {
     tries: Tries,
     under_way: usize,
 }
@@ -24,7 +24,7 @@ pub struct Gate {
     clock: RealClock,
     places: Mutex<Places>,
     /// None where no passwords are looked at.
-    looks: Option<Mutex<Looks>>,
+    looks: Option<Mutex<PasswordChecks>>,
     /// A try has been given back, or nobody is to wait any more.
     changed: Condvar,
     is_over: AtomicBool,
@@ -44,7 +44,7 @@ impl Gate {
         let looks = tries.map(|a_minute| {
             let tries = Tries::new(a_minute, Rng::new(seed, 1));
             let under_way = 0;
-            Mutex::new(Looks { tries, under_way })
+            Mutex::new(PasswordChecks { tries, under_way })
         });
         Ok(Self {
             clock,
@@ -103,7 +103,7 @@ impl Gate {
     }
 
     /// A look at this password, when there is one soon enough.
-    fn ticket(&self, looks: &Mutex<Looks>, turnstile: &Turnstile, name: &[u8]) -> Option<Ticket> {
+    fn ticket(&self, looks: &Mutex<PasswordChecks>, turnstile: &GateEntry, name: &[u8]) -> Option<Ticket> {
         let until = self.clock.now() + PASSWORD_TIMEOUT;
         let mut held = lock(looks);
         loop {
@@ -128,7 +128,7 @@ impl Gate {
     }
 
     /// A look is over.
-    fn looked(&self, looks: &Mutex<Looks>, act: impl FnOnce(&mut Tries)) {
+    fn looked(&self, looks: &Mutex<PasswordChecks>, act: impl FnOnce(&mut Tries)) {
         let mut held = lock(looks);
         held.under_way = held.under_way.saturating_sub(1);
         act(&mut held.tries);
@@ -148,7 +148,7 @@ impl Gate {
 }
 
 /// The gate, for the store of one association.
-pub struct Turnstile {
+pub struct GateEntry {
     /// The gate.
     pub gate: Arc<Gate>,
     /// The caller's number there.
@@ -163,7 +163,7 @@ pub struct Turnstile {
     pub let_go: Arc<AtomicBool>,
 }
 
-impl Turnstile {
+impl GateEntry {
     /// Has a password looked at when that may be, and makes whoever has the right one known.
     ///
     /// # Errors

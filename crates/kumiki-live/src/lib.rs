@@ -64,7 +64,7 @@ pub use kumiki_io::prompt::secret;
 pub use kumiki_io::{Bell, ShutdownRequest, hear_of_long_files, unguessable};
 pub use kumiki_octets::Pattern;
 pub use kumiki_octets::text::is_unseen;
-pub use report::{Form, Printer};
+pub use report::{OutputFormat, Printer};
 
 /// How many inputs are handled, and packets read, before TCP decides on acknowledgments. Assumed: as many as Linux's NAPI takes from
 /// a device in one turn.

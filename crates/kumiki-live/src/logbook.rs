@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use kumiki_octets::text::counted;
 
 use crate::refusal::unnumbered;
-use crate::report::Form;
+use crate::report::OutputFormat;
 
 /// Standard output, with no buffer in between: what it does not take is known at once, and not kept to be written in front of something else.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl Write for Output {
 struct State<O, E> {
     out: O,
     aside: E,
-    form: Form,
+    form: OutputFormat,
     /// The rest of a line of which a part is written.
     rest: Vec<u8>,
     /// Lines that were not written, and since when.
@@ -50,14 +50,14 @@ pub type Standard = Logbook<Output, io::Stderr>;
 impl Standard {
     /// The log on standard output, and standard error beside it.
     #[must_use]
-    pub fn standard(form: Form) -> Self {
+    pub fn standard(form: OutputFormat) -> Self {
         Self::new(Output, io::stderr(), form)
     }
 }
 
 impl<O: Write, E: Write> Logbook<O, E> {
     /// A log on `out`, which has its trouble told on `aside`.
-    pub fn new(out: O, aside: E, form: Form) -> Self {
+    pub fn new(out: O, aside: E, form: OutputFormat) -> Self {
         let (rest, since) = (Vec::new(), String::new());
         Self(Mutex::new(State { out, aside, form, rest, lost: 0, since, why: None }))
     }
@@ -88,11 +88,11 @@ impl<O: Write, E: Write> State<O, E> {
         let (lost, since) = (self.lost, &self.since);
         let why = self.why.as_deref().unwrap_or("nobody knows why");
         let line = match self.form {
-            Form::Text => {
+            OutputFormat::Text => {
                 let lines = if lost == 1 { "1 line" } else { &format!("{lost} lines") };
                 format!("{} {lines} could not be written since {since}: {why}\n", crate::date())
             }
-            Form::Json => {
+            OutputFormat::Json => {
                 let line = serde_json::json!({ "event": "lost", "lines": lost, "since": since, "why": why });
                 format!("{line}\n")
             }
@@ -208,7 +208,7 @@ mod tests {
         }
     }
 
-    fn log(form: Form) -> (Logbook<Disk, Disk>, Disk, Disk) {
+    fn log(form: OutputFormat) -> (Logbook<Disk, Disk>, Disk, Disk) {
         let (out, aside) = (Disk::default(), Disk::default());
         aside.has_room(usize::MAX);
         (Logbook::new(out.clone(), aside.clone(), form), out, aside)
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn no_line_is_torn_and_those_that_are_lost_are_counted() {
-        let (log, out, aside) = log(Form::Text);
+        let (log, out, aside) = log(OutputFormat::Text);
         // The first line, and four octets of the second.
         out.has_room(10);
         for line in ["line 1", "line 2", "line 3", "line 4"] {
@@ -240,7 +240,7 @@ mod tests {
     fn every_line_is_whole_or_counted_wherever_the_disk_is_full() {
         for first in 0..30 {
             for second in 0..120 {
-                let (log, out, _) = log(Form::Text);
+                let (log, out, _) = log(OutputFormat::Text);
                 let told = (0..9).map(|number| format!("line {number}"));
                 for (number, line) in told.enumerate() {
                     match number {
@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn what_could_never_be_written_is_told_at_the_end() {
-        let (log, _, aside) = log(Form::Text);
+        let (log, _, aside) = log(OutputFormat::Text);
         log.tell("one");
         log.tell("two");
         drop(log);
@@ -277,7 +277,7 @@ mod tests {
 
     #[test]
     fn a_log_of_json_stays_one() {
-        let (log, out, _) = log(Form::Json);
+        let (log, out, _) = log(OutputFormat::Json);
         log.tell("{}");
         out.has_room(1000);
         log.tell("{}");

@@ -142,7 +142,7 @@ impl CaptureBudget {
 /// A capture file for its owner alone, which ends behind the last block that there was room for: by the budget, or on the disk. Writing to it never fails, as what is
 /// captured is worth more than its capture; [`CaptureBudget::remark`] tells that it has ended.
 #[derive(Debug)]
-pub struct Kept {
+pub struct PrivateCapture {
     path: PathBuf,
     file: File,
     budget: CaptureBudget,
@@ -156,7 +156,7 @@ pub struct Kept {
     is_over: bool,
 }
 
-impl Kept {
+impl PrivateCapture {
     /// Begins one. None where no room is left for a file.
     ///
     /// # Errors
@@ -222,13 +222,13 @@ impl Kept {
     }
 }
 
-impl Drop for Kept {
+impl Drop for PrivateCapture {
     fn drop(&mut self) {
         self.put();
     }
 }
 
-impl Write for Kept {
+impl Write for PrivateCapture {
     fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
         if self.is_over {
             return Ok(octets.len());
@@ -311,7 +311,7 @@ mod tests {
         let mut lengths = Vec::new();
         for number in 0..100 {
             let path = folder.join(number.to_string());
-            let Some(kept) = Kept::create(&path, &budget).unwrap() else {
+            let Some(kept) = PrivateCapture::create(&path, &budget).unwrap() else {
                 assert!(!path.exists());
                 continue;
             };
@@ -361,7 +361,7 @@ mod tests {
             return;
         }
         let budget = CaptureBudget::endless(0);
-        let mut capture = PcapNg::new(Kept::create(&path, &budget).unwrap().unwrap()).unwrap();
+        let mut capture = PcapNg::new(PrivateCapture::create(&path, &budget).unwrap().unwrap()).unwrap();
         let interface = capture.add_interface("x", LinkType::RawIp, 0).unwrap();
         for number in 0..200 {
             let packet = Packet { at_ns: number, octets: &[7; 101], original_len: 101, direction: None, comment: None };
@@ -374,7 +374,7 @@ mod tests {
         assert!(remark.contains("File too large"), "{remark}");
         assert_eq!(budget.remark(), None);
         // Others are not begun.
-        assert!(Kept::create(&folder.join("y"), &budget).unwrap().is_none());
+        assert!(PrivateCapture::create(&folder.join("y"), &budget).unwrap().is_none());
         assert!(!folder.join("y").exists());
         std::fs::remove_dir_all(folder).unwrap();
     }

@@ -14,7 +14,7 @@ use kumiki_wire::inet::tcp::{self, Flags, Seq};
 use kumiki_wire::inet::{ipv4, ipv6};
 
 use crate::line::Connection;
-use crate::private::{CaptureBudget, Kept};
+use crate::private::{CaptureBudget, PrivateCapture};
 
 /// The most octets of one segment; with both headers it is a datagram.
 const MOST: usize = 65_000;
@@ -23,7 +23,7 @@ const MOST: usize = 65_000;
 pub struct Recorder {
     path: PathBuf,
     budget: CaptureBudget,
-    file: Option<PcapNg<Kept>>,
+    file: Option<PcapNg<PrivateCapture>>,
     interface: InterfaceId,
     clock: RealClock,
     local: SocketAddr,
@@ -49,7 +49,7 @@ impl Recorder {
     ) -> io::Result<Option<Self>> {
         let &Connection { local, remote, called, .. } = connection;
         let said = |why: CaptureError| named(path, &why);
-        let Some(file) = Kept::create(path, budget).map_err(|why| named(path, &why))? else {
+        let Some(file) = PrivateCapture::create(path, budget).map_err(|why| named(path, &why))? else {
             return Ok(None);
         };
         let mut file = PcapNg::new(file).map_err(said)?;

@@ -12,7 +12,7 @@ use kumiki_lab::workload::talker::{Ending, Talk, Talker};
 
 /// How results are printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Form {
+pub enum OutputFormat {
     /// Lines for people.
     #[default]
     Text,
@@ -22,7 +22,7 @@ pub enum Form {
 
 /// Watches a program, prints what it did and says when it is done.
 pub struct Printer<'a> {
-    form: Form,
+    form: OutputFormat,
     /// How many connections must end; `None`: go on for ever.
     connections: Option<usize>,
     /// When a ping that is not answered is given up.
@@ -45,7 +45,7 @@ pub struct Printer<'a> {
 impl<'a> Printer<'a> {
     /// Prints by `print`, a line each time. The program is done when so many `connections` have ended.
     #[must_use]
-    pub fn new(form: Form, connections: Option<usize>, print: &'a mut dyn FnMut(&str)) -> Self {
+    pub fn new(form: OutputFormat, connections: Option<usize>, print: &'a mut dyn FnMut(&str)) -> Self {
         Self {
             form,
             connections,
@@ -111,7 +111,7 @@ impl<'a> Printer<'a> {
         let took = end.saturating_since(begun).as_secs_f64();
         let mbps = megabits(octets, took);
         let line = match self.form {
-            Form::Json => json!({
+            OutputFormat::Json => json!({
                 "event": "connection",
                 "number": number + 1,
                 "local": talk.local.to_string(),
@@ -126,7 +126,7 @@ impl<'a> Printer<'a> {
                 "mbps": mbps,
             })
             .to_string(),
-            Form::Text => {
+            OutputFormat::Text => {
                 let mut line = format!("{}: {} with {}", number + 1, talk.local, talk.remote);
                 for (octets, what, hash) in
                     [(talk.sent, handed, talk.sent_hash()), (talk.received, "received", talk.received_hash())]
@@ -153,8 +153,8 @@ impl<'a> Printer<'a> {
 
     fn listens(&mut self, at: Address) {
         let line = match self.form {
-            Form::Json => json!({ "event": "listening", "local": at.to_string() }).to_string(),
-            Form::Text => format!("listening on {at}; Ctrl-C ends"),
+            OutputFormat::Json => json!({ "event": "listening", "local": at.to_string() }).to_string(),
+            OutputFormat::Text => format!("listening on {at}; Ctrl-C ends"),
         };
         (self.print)(&line);
     }
@@ -165,7 +165,7 @@ impl<'a> Printer<'a> {
         let per_gib = cpu / (f64_of(self.octets) / f64::from(1_u32 << 30));
         let device = outcome.device;
         let line = match self.form {
-            Form::Json => json!({
+            OutputFormat::Json => json!({
                 "event": "end",
                 "interrupted": outcome.interrupted,
                 "seconds": outcome.elapsed.as_secs_f64(),
@@ -182,7 +182,7 @@ impl<'a> Printer<'a> {
                 "line": outcome.impaired.iter().map(|(name, count)| ((*name).to_owned(), json!(count))).collect::<serde_json::Map<_, _>>(),
             })
             .to_string(),
-            Form::Text => {
+            OutputFormat::Text => {
                 let mut line = format!(
                     "{}{:.3} s, CPU {cpu:.3} s",
                     if outcome.interrupted { "interrupted after " } else { "" },
@@ -265,7 +265,7 @@ impl Watcher<Ping> for Printer<'_> {
         let done = program.is_done() || self.is_stopped || (program.has_asked_all() && waited > self.ping_timeout);
         if done {
             let line = match self.form {
-                Form::Json => json!({
+                OutputFormat::Json => json!({
                     "event": "ping",
                     "sent": echoes.sent,
                     "answered": echoes.answered,
@@ -274,7 +274,7 @@ impl Watcher<Ping> for Printer<'_> {
                     "wrong": echoes.wrong,
                 })
                 .to_string(),
-                Form::Text => echoes.to_string(),
+                OutputFormat::Text => echoes.to_string(),
             };
             (self.print)(&line);
         }

@@ -223,7 +223,7 @@ fn who_is_interrupted_aborts_what_is_open_and_tells_of_it() {
     moment(&mut world, 100);
     let mut lines = Vec::new();
     let mut say = |line: &str| lines.push(line.to_owned());
-    let mut printer = Printer::new(Form::Json, None, &mut say);
+    let mut printer = Printer::new(OutputFormat::Json, None, &mut say);
     let at = world.now();
     let graph = &mut world.host_mut(sink).unwrap().graph;
     let node = graph.node("talker").unwrap();
@@ -243,7 +243,7 @@ fn who_is_interrupted_aborts_what_is_open_and_tells_of_it() {
 fn a_ping_that_is_interrupted_says_what_was_answered() {
     let mut lines = Vec::new();
     let mut say = |line: &str| lines.push(line.to_owned());
-    let mut printer = Printer::new(Form::Text, None, &mut say);
+    let mut printer = Printer::new(OutputFormat::Text, None, &mut say);
     let mut ping = Ping::new(kumiki_lab::workload::PingConfig {
         peer: IpAddr::from([10, 9, 0, 1]),
         data: 56,

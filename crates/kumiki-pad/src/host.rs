@@ -21,7 +21,7 @@ use kumiki_x25::x25::X25;
 use kumiki_x25::xot::Xot;
 
 use super::{Caller, Doors, Journal, Log, Network, capture_beside, executor, live_on, numbered, passes, serve};
-use kumiki_live::descriptors::Each;
+use kumiki_live::descriptors::DescriptorCost;
 use kumiki_live::gate::Gate;
 use kumiki_live::line::{Connection, Line, Watcher};
 use kumiki_live::throttle::Kind;
@@ -29,7 +29,7 @@ use kumiki_live::walls::{self, Calls, Needs};
 use kumiki_live::{LiveError, system};
 
 /// A caller has its connection and one to wait with; a call has its program's terminal.
-pub const EACH: Each = Each { comes: 2, stands: 3 };
+pub const EACH: DescriptorCost = DescriptorCost { comes: 2, stands: 3 };
 
 /// How long a connection stays whose call is over.
 const FAREWELL: Duration = Duration::from_millis(500);

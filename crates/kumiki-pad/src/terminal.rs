@@ -21,7 +21,7 @@ use kumiki_x25::xot;
 use super::{
     Caller, Doors, Journal, Log, Network, begin_capture, capture_beside, executor, live_on, numbered, passes, serve,
 };
-use kumiki_live::descriptors::Each;
+use kumiki_live::descriptors::DescriptorCost;
 use kumiki_live::gate::Gate;
 use kumiki_live::line::{Connection, Line, Watcher};
 use kumiki_live::throttle::Kind;
@@ -29,7 +29,7 @@ use kumiki_live::walls::{self, Access, Needs};
 use kumiki_live::{LiveError, system};
 
 /// A terminal has its connection twice, and one to wait with; its calls have one of their own.
-pub const EACH: Each = Each { comes: 5, stands: 1 };
+pub const EACH: DescriptorCost = DescriptorCost { comes: 5, stands: 1 };
 
 /// How long a cleared call waits for the other end to have heard of it.
 const FAREWELL: Duration = Duration::from_millis(300);

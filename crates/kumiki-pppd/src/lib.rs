@@ -28,7 +28,7 @@ use kumiki_wire::ppp::ppp::protocol;
 use kumiki_lab::scenario::Fault;
 use kumiki_live::capture::Capture;
 use kumiki_live::private::CaptureBudget;
-use kumiki_live::{BATCH, Form, LOOK, LiveError, Stack, Watcher, system};
+use kumiki_live::{BATCH, LOOK, LiveError, OutputFormat, Stack, Watcher, system};
 
 mod kernel;
 mod later;
@@ -80,7 +80,7 @@ pub struct Options {
     /// Whether packets of the negotiation are told too.
     pub verbose: bool,
     /// How it is told.
-    pub form: Form,
+    pub form: OutputFormat,
     /// The walls behind which it runs.
     #[cfg(target_os = "linux")]
     pub walls: kumiki_live::walls::Walls,

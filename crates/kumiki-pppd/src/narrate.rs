@@ -13,7 +13,7 @@ use kumiki_wire::ppp::ppp::Text;
 use serde_json::json;
 
 use super::{Agreement, Kind, LinkOutcome, Summary, program_words};
-use kumiki_live::Form;
+use kumiki_live::OutputFormat;
 use kumiki_live::throttle::Throttle;
 
 /// So many lines of a kind are told at once: those of some negotiations.
@@ -21,7 +21,7 @@ const BURST: u64 = 100;
 
 /// Tells.
 pub(super) struct Narrator<'a> {
-    form: Form,
+    form: OutputFormat,
     verbose: bool,
     throttle: Throttle<Kind>,
     say: &'a mut dyn FnMut(&str),
@@ -33,15 +33,15 @@ fn pair(addresses: (Address, Address)) -> String {
 }
 
 impl<'a> Narrator<'a> {
-    pub(super) fn new(form: Form, verbose: bool, say: &'a mut dyn FnMut(&str)) -> Self {
+    pub(super) fn new(form: OutputFormat, verbose: bool, say: &'a mut dyn FnMut(&str)) -> Self {
         Self { form, verbose, throttle: Throttle::with_burst(BURST), say }
     }
 
     /// A pseudo terminal has been made for the peer.
     pub(super) fn terminal(&mut self, name: &str) {
         let line = match self.form {
-            Form::Json => json!({ "event": "terminal", "name": name }).to_string(),
-            Form::Text => format!("the peer's end of the line is {name}"),
+            OutputFormat::Json => json!({ "event": "terminal", "name": name }).to_string(),
+            OutputFormat::Text => format!("the peer's end of the line is {name}"),
         };
         (self.say)(&line);
     }
@@ -49,8 +49,8 @@ impl<'a> Narrator<'a> {
     /// Nobody is there yet.
     pub(super) fn waits(&mut self, line: &Opening) {
         let line = match self.form {
-            Form::Json => json!({ "event": "waiting", "line": line.to_string() }).to_string(),
-            Form::Text => format!("waiting for a peer on {line}; Ctrl-C ends"),
+            OutputFormat::Json => json!({ "event": "waiting", "line": line.to_string() }).to_string(),
+            OutputFormat::Text => format!("waiting for a peer on {line}; Ctrl-C ends"),
         };
         (self.say)(&line);
     }
@@ -84,8 +84,8 @@ impl<'a> Narrator<'a> {
             Kind::Note => "note",
         };
         let text = match self.form {
-            Form::Json => json!({ "event": "log", "at": at, "kind": kind, "text": line }).to_string(),
-            Form::Text => format!("{at:9.3} {line}"),
+            OutputFormat::Json => json!({ "event": "log", "at": at, "kind": kind, "text": line }).to_string(),
+            OutputFormat::Text => format!("{at:9.3} {line}"),
         };
         (self.say)(&text);
     }
@@ -95,8 +95,8 @@ impl<'a> Narrator<'a> {
         let at = now.saturating_since(Instant::ZERO).as_secs_f64();
         let words = program_words(status);
         let text = match self.form {
-            Form::Json => json!({ "event": "log", "at": at, "kind": "note", "text": words }).to_string(),
-            Form::Text => format!("{at:9.3} {words}"),
+            OutputFormat::Json => json!({ "event": "log", "at": at, "kind": "note", "text": words }).to_string(),
+            OutputFormat::Text => format!("{at:9.3} {words}"),
         };
         (self.say)(&text);
     }
@@ -110,14 +110,14 @@ impl<'a> Narrator<'a> {
     ) {
         let at = now.saturating_since(Instant::ZERO).as_secs_f64();
         let text = match self.form {
-            Form::Json => {
+            OutputFormat::Json => {
                 let ends = |pair: Option<(Address, Address)>| {
                     pair.map(|(local, remote)| json!([local.to_string(), remote.to_string()]))
                 };
                 json!({ "event": "networks", "at": at, "ipv4": ends(ipv4), "ipv6": ends(ipv6) }).to_string()
             }
             // The log has said so.
-            Form::Text => return,
+            OutputFormat::Text => return,
         };
         (self.say)(&text);
     }
@@ -125,8 +125,8 @@ impl<'a> Narrator<'a> {
     /// The link has ended.
     pub(super) fn end(&mut self, summary: &Summary) {
         let text = match self.form {
-            Form::Json => json(summary).to_string(),
-            Form::Text => text(summary),
+            OutputFormat::Json => json(summary).to_string(),
+            OutputFormat::Text => text(summary),
         };
         (self.say)(&text);
     }

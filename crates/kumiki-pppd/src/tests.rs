@@ -76,7 +76,7 @@ fn options() -> Options {
         snaplen: 0,
         record: None,
         verbose: false,
-        form: Form::Json,
+        form: OutputFormat::Json,
         #[cfg(target_os = "linux")]
         walls: kumiki_live::walls::Walls::none(),
     }
@@ -136,8 +136,8 @@ fn an_end_is_as_asked_where_somebody_asked_and_the_link_was_up() {
         assert_eq!(summary.outcome(), outcome, "{}", summary.end);
         let mut said = Vec::new();
         let mut say = |line: &str| said.push(line.to_owned());
-        Narrator::new(Form::Json, false, &mut say).end(&summary);
-        Narrator::new(Form::Text, false, &mut say).end(&summary);
+        Narrator::new(OutputFormat::Json, false, &mut say).end(&summary);
+        Narrator::new(OutputFormat::Text, false, &mut say).end(&summary);
         let json: serde_json::Value = serde_json::from_str(&said[0]).unwrap();
         assert_eq!(json["why"], summary.end.to_string());
         assert!(said[1].contains(&summary.end.to_string()), "{}", said[1]);
@@ -148,7 +148,7 @@ fn an_end_is_as_asked_where_somebody_asked_and_the_link_was_up() {
 fn a_peer_cannot_fill_the_log_with_what_we_refuse() {
     use kumiki_ppp::ppp_daemon::{Kind, Line};
 
-    for form in [Form::Text, Form::Json] {
+    for form in [OutputFormat::Text, OutputFormat::Json] {
         let mut said = Vec::new();
         let mut say = |line: &str| said.push(line.to_owned());
         let mut narrator = Narrator::new(form, false, &mut say);
@@ -173,7 +173,7 @@ fn a_peer_cannot_fill_the_log_with_what_we_refuse() {
             .sum();
         assert_eq!(counted, 280_000);
         let is_json = |line: &String| serde_json::from_str::<serde_json::Value>(line).is_ok();
-        assert!(form == Form::Text || said.iter().all(is_json));
+        assert!(form == OutputFormat::Text || said.iter().all(is_json));
     }
 }
 

@@ -27,7 +27,7 @@ use kumiki_lab::capture::Stream;
 use kumiki_lab::scenario::Fault;
 use kumiki_live::allowance::Allowances;
 use kumiki_live::capture::Capture;
-use kumiki_live::descriptors::{Each, Room};
+use kumiki_live::descriptors::{AffordableLimits, DescriptorCost};
 use kumiki_live::memory::Memory;
 use kumiki_live::private::CaptureBudget;
 use kumiki_live::throttle::{Kind, Throttle};
@@ -165,7 +165,7 @@ fn needs(config: &Config) -> Needs {
 }
 
 /// A caller has its connection, and a call one of its own where it leads.
-const EACH: Each = Each { comes: 1, stands: 1 };
+const EACH: DescriptorCost = DescriptorCost { comes: 1, stands: 1 };
 
 /// Runs the switch of `config` until Ctrl-C, which clears all calls first. Each line of its log goes to `say`.
 ///
@@ -176,7 +176,7 @@ pub fn run(config: &Config, wanted: &SwitchOptions, mut say: impl FnMut(&str)) -
     let seed = unguessable().map_err(system("no random number"))?;
     // A connection that is let go is closed at once.
     let limits = Limits { going: 0, ..wanted.limits };
-    let room = Room::of(limits, EACH).map_err(|why| LiveError::Line(why.to_string()))?;
+    let room = AffordableLimits::of(limits, EACH).map_err(|why| LiveError::Line(why.to_string()))?;
     if let Some(remark) = &room.remark {
         say(remark);
     }

@@ -8,7 +8,7 @@ use clap::Args;
 use kumiki_delay::{Command, Config, End, HELP, Instant};
 use kumiki_lab::quantity::Octets;
 use kumiki_live::logbook::Logbook;
-use kumiki_live::{Duration, Form};
+use kumiki_live::{Duration, OutputFormat};
 
 use crate::commands::{Stop, print, unreadable};
 use crate::live::option;
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &DelayArgs) -> Result<(), Stop> {
         })?;
         return print(&answer);
     }
-    let form = if args.json { Form::Json } else { Form::Text };
+    let form = if args.json { OutputFormat::Json } else { OutputFormat::Text };
     let log = Arc::new(Logbook::standard(form));
     kumiki_delay::run(config(args)?, move |text| log.tell(text))?;
     Ok(())
@@ -116,7 +116,7 @@ fn config(args: &DelayArgs) -> Result<Config, Stop> {
         at_most,
         seed: args.seed,
         memory: option::<Octets>("--memory", &args.memory)?.count(),
-        form: if args.json { Form::Json } else { Form::Text },
+        form: if args.json { OutputFormat::Json } else { OutputFormat::Text },
         stdin: !args.no_stdin && may_read(),
         first: !args.ordinary_priority,
         #[cfg(target_os = "linux")]
@@ -203,7 +203,7 @@ mod tests {
         assert_eq!(config.ends[1].to_string(), "udp:127.0.0.1:5002,127.0.0.1:5003");
         assert_eq!((config.set.len(), config.schedule.len()), (1, 2));
         assert_eq!(config.at_most, Some(Duration::from_secs(3)));
-        assert_eq!(config.form, Form::Json);
+        assert_eq!(config.form, OutputFormat::Json);
     }
 
     #[test]

@@ -9,7 +9,8 @@ use kumiki_lab::workload::talker::{Act, Begin};
 use kumiki_lab::workload::{Opening, Ping, PingConfig, Talker, TalkerConfig, Transfer};
 use kumiki_live::logbook::Logbook;
 use kumiki_live::{
-    self, Duration, Form, Line, LiveError, Pattern, Printer, Program, Quality, SimEther, Stack, Transport, Watcher,
+    self, Duration, Line, LiveError, OutputFormat, Pattern, Printer, Program, Quality, SimEther, Stack, Transport,
+    Watcher,
 };
 
 use crate::cli;
@@ -203,8 +204,8 @@ pub(crate) fn ping(args: &cli::Ping) -> Result<(), Stop> {
     }
 }
 
-const fn form(args: &cli::Live) -> Form {
-    if args.json { Form::Json } else { Form::Text }
+const fn form(args: &cli::Live) -> OutputFormat {
+    if args.json { OutputFormat::Json } else { OutputFormat::Text }
 }
 
 fn run<P: Program>(name: &str, args: &cli::Live, program: P, printer: &mut Printer<'_>) -> Result<(), Stop>

@@ -10,7 +10,7 @@ use kumiki_lab::quantity::Octets;
 use kumiki_lab::workload::talker::{Act, Begin};
 use kumiki_lab::workload::{Opening as Call, Ping, PingConfig, Talker, TalkerConfig, Transfer};
 use kumiki_live::logbook::Logbook;
-use kumiki_live::{Form, Pattern, Printer, Quality, private};
+use kumiki_live::{OutputFormat, Pattern, Printer, Quality, private};
 use kumiki_pppd::{
     self, Config, Ipv4, Ipv6, LinkOutcome, Methods, Opening, Options, Quality as Watch, Script, Secret, User,
 };
@@ -409,7 +409,7 @@ fn check(args: &PppArgs, options: &Options) -> Result<(), Stop> {
 
 /// `kumiki ppp`.
 pub(crate) fn run(args: &PppArgs) -> Result<(), Stop> {
-    let form = if args.json { Form::Json } else { Form::Text };
+    let form = if args.json { OutputFormat::Json } else { OutputFormat::Text };
     let options = Options {
         line: args.line.clone(),
         persist: args.timing.persist,

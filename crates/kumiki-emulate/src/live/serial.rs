@@ -15,7 +15,7 @@ use std::thread::{self, JoinHandle};
 
 use kumiki_io::{RealClock, RealDevice};
 use kumiki_lab::experiment::RealHost;
-use kumiki_live::{Form, ShutdownRequest};
+use kumiki_live::{OutputFormat, ShutdownRequest};
 use kumiki_pppd::{Config, Ipv4, Ipv6, Opening, Options, User};
 
 use crate::hop;
@@ -102,7 +102,7 @@ fn options(line: Opening, host: &RealHost, known: &[IpAddr]) -> Options {
         snaplen: 0,
         record: None,
         verbose: false,
-        form: Form::Text,
+        form: OutputFormat::Text,
         #[cfg(target_os = "linux")]
         walls: kumiki_live::walls::Walls::none(),
     }

@@ -49,8 +49,8 @@ use super::{Carrier, Circuit, Initiate, Protocols};
 use crate::files::disk::System;
 use crate::files::{Directory, Passwords, Quota, open_root, try_root};
 use kumiki_live::allowance::Allowances;
-use kumiki_live::descriptors::{Each, Room};
-use kumiki_live::gate::{Gate, Turnstile};
+use kumiki_live::descriptors::{AffordableLimits, DescriptorCost};
+use kumiki_live::gate::{Gate, GateEntry};
 use kumiki_live::memory::{self, Memory};
 use kumiki_live::private::CaptureBudget;
 use kumiki_live::refusal::Access;
@@ -187,7 +187,7 @@ pub struct Served {
 }
 
 /// A caller has its connection and one for its thread to wait with, and one that is known some files open.
-const EACH: Each = Each { comes: 2, stands: 3 };
+const EACH: DescriptorCost = DescriptorCost { comes: 2, stands: 3 };
 
 /// So many callers are taken before those who have gone are looked at: a flood of them never ends by itself.
 const AT_ONCE: usize = 64;
@@ -326,7 +326,7 @@ impl Shared {
     }
 
     /// Who guards a store, with the table that all have.
-    fn guard(&self, book: Book, account: Option<&Account>, turnstile: Option<Turnstile>) -> Guard {
+    fn guard(&self, book: Book, account: Option<&Account>, turnstile: Option<GateEntry>) -> Guard {
         let mut store = self.store();
         if let Some(account) = account {
             store = store.with_account(account.clone());
@@ -378,7 +378,7 @@ pub fn serve(
     let hangup = Hangup::listen(&bell).map_err(system("cannot listen to SIGHUP"))?;
     let memory = Memory::budget(daemon.memory).map_err(|why| LiveError::Line(why.to_string()))?;
     let comes = EACH.comes + u64::from(daemon.pcap.is_some());
-    let room = Room::of(daemon.limits, Each { comes, ..EACH });
+    let room = AffordableLimits::of(daemon.limits, DescriptorCost { comes, ..EACH });
     let room = room.map_err(|why| LiveError::Line(why.to_string()))?;
     daemon.limits = room.limits;
     ready(&listeners.iter().map(|(_, listen)| *listen).collect::<Vec<_>>())?;

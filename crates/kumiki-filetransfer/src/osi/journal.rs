@@ -17,7 +17,7 @@ use kumiki_osi_service::ftam::attributes::ReadAttributes;
 use kumiki_osi_service::ftam::{CalendarTime, GraphicString};
 
 use kumiki_live::allowance::Allowances;
-use kumiki_live::gate::Turnstile;
+use kumiki_live::gate::GateEntry;
 
 /// So many deeds of one association fill a line of the log, and the next ones begin another.
 const MOST: usize = 20;
@@ -181,12 +181,12 @@ pub(super) struct Journaled<S> {
     store: S,
     book: Book,
     /// Who says when a password may be looked at.
-    turnstile: Option<Turnstile>,
+    turnstile: Option<GateEntry>,
     opened: BTreeMap<FileId, Opened>,
 }
 
 impl<S: Filestore> Journaled<S> {
-    pub(super) const fn new(store: S, book: Book, turnstile: Option<Turnstile>) -> Self {
+    pub(super) const fn new(store: S, book: Book, turnstile: Option<GateEntry>) -> Self {
         Self { store, book, turnstile, opened: BTreeMap::new() }
     }
 

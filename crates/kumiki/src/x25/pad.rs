@@ -8,8 +8,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use kumiki_live::Form;
-use kumiki_live::descriptors::{Each, Room};
+use kumiki_live::OutputFormat;
+use kumiki_live::descriptors::{AffordableLimits, DescriptorCost};
 use kumiki_live::logbook::{Logbook, Standard};
 use kumiki_live::memory::{Budget, Memory};
 use kumiki_live::private::CaptureBudget;
@@ -131,7 +131,7 @@ struct Lines(Standard);
 
 impl Lines {
     fn new() -> Self {
-        Self(Logbook::standard(Form::Text))
+        Self(Logbook::standard(OutputFormat::Text))
     }
 }
 
@@ -331,9 +331,9 @@ fn budget(args: &PadArgs, lines: &Lines) -> Result<Budget, Stop> {
 }
 
 /// How many callers there may be, and how long they may take.
-fn doors(args: &PadArgs, each: Each, lines: &Lines) -> Result<Doors, Stop> {
+fn doors(args: &PadArgs, each: DescriptorCost, lines: &Lines) -> Result<Doors, Stop> {
     let (reach, limits) = (&args.reach, &args.limits);
-    let room = Room::of(limits.callers.limits(reach.most.unwrap_or(MOST).into())?, each);
+    let room = AffordableLimits::of(limits.callers.limits(reach.most.unwrap_or(MOST).into())?, each);
     let room = room.map_err(|why| Stop::Failed(why.to_string()))?;
     if let Some(remark) = &room.remark {
         lines.told(remark);

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use kumiki_live::Form;
+use kumiki_live::OutputFormat;
 use kumiki_live::logbook::Logbook;
 
 use crate::callers::{Callers, idle, memory, pcap_most};
@@ -53,7 +53,7 @@ pub(super) fn run(args: &SwitchArgs) -> Result<(), Stop> {
     if args.check {
         return print("the configuration makes sense\n");
     }
-    let log = Logbook::standard(Form::Text);
+    let log = Logbook::standard(OutputFormat::Text);
     let say = |line: &str| log.tell(&shown(line));
     let run = kumiki_switch::SwitchOptions {
         pcap: args.pcap.clone(),

@@ -25,7 +25,7 @@ use super::super::refusal::{foreign, of_carrier, refusal, rejections, told};
 use super::super::{Carrier, Lower, numbered, shown, stack};
 use super::teller::Teller;
 use super::{Caller, Daemon, Serves, Shared};
-use kumiki_live::gate::Turnstile;
+use kumiki_live::gate::GateEntry;
 use kumiki_live::line::{Connection, Line, Traffic, Watcher};
 use kumiki_live::recorder::Recorder;
 use kumiki_live::throttle::Kind;
@@ -160,7 +160,7 @@ impl Serve<'_> {
         let book =
             Book::new(Bound { allowances: Arc::clone(&shared.allowances), address: remote.ip(), clock: shared.clock });
         let (mute, unlooked) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
-        let turnstile = Turnstile {
+        let turnstile = GateEntry {
             gate: Arc::clone(&shared.gate),
             number,
             address: remote.ip(),
