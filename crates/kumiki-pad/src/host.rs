@@ -37,7 +37,7 @@ const FAREWELL: Duration = Duration::from_millis(500);
 /// A program that is started when a call is there.
 struct Program {
     command: Vec<OsString>,
-    told: Arc<Told>,
+    told: Arc<CallControl>,
     running: Option<(Console, Child)>,
     granted: u64,
     /// That it could not be started is still to be told to the graph, as an end.
@@ -46,7 +46,7 @@ struct Program {
 
 /// What a call and its program tell each other.
 #[derive(Default)]
-struct Told {
+struct CallControl {
     is_wanted: AtomicBool,
     /// It is to end, and its call with it.
     hangs_up: AtomicBool,
@@ -54,7 +54,7 @@ struct Told {
     trouble: Mutex<Option<String>>,
 }
 
-impl Told {
+impl CallControl {
     fn trouble(&self) -> MutexGuard<'_, Option<String>> {
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -169,7 +169,7 @@ fn stack(
 }
 
 /// What all connections of a host have in common.
-struct Serving<'a> {
+struct HostService<'a> {
     network: &'a Network,
     config: &'a Config,
     command: &'a [OsString],
@@ -182,9 +182,9 @@ struct Serving<'a> {
 }
 
 /// One of these.
-struct Leaving<'a>(&'a AtomicUsize);
+struct CallSlot<'a>(&'a AtomicUsize);
 
-impl<'a> Leaving<'a> {
+impl<'a> CallSlot<'a> {
     /// Where there are not `most` of them: nobody can have many threads by calls that are over at once.
     fn enter(of: &'a AtomicUsize, most: usize) -> Option<Self> {
         let next = |count: usize| (count < most).then(|| count + 1);
@@ -192,7 +192,7 @@ impl<'a> Leaving<'a> {
     }
 }
 
-impl Drop for Leaving<'_> {
+impl Drop for CallSlot<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }
@@ -200,7 +200,7 @@ impl Drop for Leaving<'_> {
 
 /// Why a connection without a call has ended, or a call from here.
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum Why {
+enum VisitEnd {
     /// The peer has gone.
     Left,
     /// It does not speak XOT.
@@ -215,7 +215,7 @@ enum Why {
     Full(LimitReached),
 }
 
-impl core::fmt::Display for Why {
+impl core::fmt::Display for VisitEnd {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             Self::Left => f.write_str("hung up before a call came"),
@@ -229,24 +229,24 @@ impl core::fmt::Display for Why {
 }
 
 /// Why a connection is over from here without a call.
-fn foreign(graph: &Graph) -> Why {
+fn foreign(graph: &Graph) -> VisitEnd {
     let found = graph.find::<Xot>("xot").and_then(Xot::refusal);
     if found.is_some_and(|it| it.as_violation().is_some_and(|it| it.is_first)) {
-        return Why::Foreign;
+        return VisitEnd::Foreign;
     }
     let found = found.or_else(|| graph.find::<X25>("x25").and_then(X25::refusal));
-    found.map_or(Why::Foreign, |why| Why::Broke(why.clone()))
+    found.map_or(VisitEnd::Foreign, |why| VisitEnd::Broke(why.clone()))
 }
 
 /// A connection, from its coming to its going.
 struct Visit<'a> {
-    serving: &'a Serving<'a>,
+    serving: &'a HostService<'a>,
     number: u64,
     let_go: Arc<AtomicBool>,
     /// Of the memory that all share, where that is bounded.
     account: Option<Account>,
     watcher: Watcher,
-    program: Arc<Told>,
+    program: Arc<CallControl>,
     journal: &'a dyn Fn(&str),
     began: Instant,
     /// Octets that have come, and when the last of them did.
@@ -255,10 +255,10 @@ struct Visit<'a> {
     has_begun: bool,
     is_closing: bool,
     /// Why there is no call, or why the one that came was not taken.
-    why: Option<Why>,
+    why: Option<VisitEnd>,
     /// Since when the call is over.
     over: Option<Instant>,
-    leaving: Option<Leaving<'a>>,
+    leaving: Option<CallSlot<'a>>,
 }
 
 impl Visit<'_> {
@@ -318,7 +318,7 @@ impl Visit<'_> {
         if waits {
             let known = self.serving.gate.know(self.number);
             host.answer(known.is_ok());
-            self.why = known.err().map(Why::Full);
+            self.why = known.err().map(VisitEnd::Full);
         }
         waits
     }
@@ -338,16 +338,16 @@ impl Visit<'_> {
     }
 
     /// Why no call will come any more, where that is so: of one that has left, or speaks something else, none can.
-    fn without_call(&self, graph: &Graph, is_down: bool, now: Instant) -> Option<Why> {
+    fn without_call(&self, graph: &Graph, is_down: bool, now: Instant) -> Option<VisitEnd> {
         if is_down {
-            Some(Why::Left)
+            Some(VisitEnd::Left)
         } else if graph.find::<Pipe>("tcp").is_some_and(Pipe::is_left) {
             Some(foreign(graph))
         } else if self.let_go.load(Ordering::SeqCst) {
-            Some(Why::Room)
+            Some(VisitEnd::Room)
         } else {
             let is_late = now >= self.began + self.serving.gate.begin(self.serving.doors.begin);
-            is_late.then_some(Why::Late)
+            is_late.then_some(VisitEnd::Late)
         }
     }
 
@@ -361,7 +361,7 @@ impl Visit<'_> {
 
     /// Gives its place to others, where not too many have done that and are not gone.
     fn leave(&mut self) {
-        self.leaving = Leaving::enter(self.serving.leaving, self.serving.doors.limits.known);
+        self.leaving = CallSlot::enter(self.serving.leaving, self.serving.doors.limits.known);
         if self.leaving.is_some() {
             self.serving.gate.leave(self.number);
         }
@@ -383,7 +383,7 @@ impl Visit<'_> {
             (Some(_), ..) if self.is_closing => journal("the call is over: cleared, for this host ends"),
             (Some(why), ..) => journal(&format!("the call is over: {why}")),
             (None, Some(why), _) => {
-                let kind = if matches!(why, Why::Full(_)) { Kind::Dropped } else { Kind::Unknown };
+                let kind = if matches!(why, VisitEnd::Full(_)) { Kind::Dropped } else { Kind::Unknown };
                 serving.log.often(kind, &format!("call {number}, {from}: {why}"));
             }
             (None, None, Some(why)) => {
@@ -397,7 +397,7 @@ impl Visit<'_> {
 
 /// Serves one connection: whether a call came by it that was taken.
 fn converse(
-    serving: &Serving<'_>,
+    serving: &HostService<'_>,
     network: &Network,
     caller: Caller,
     journal: &dyn Fn(&str),
@@ -410,7 +410,7 @@ fn converse(
     let ends = socket.local_addr().map(|local| (plain(local), from)).map_err(system("the connection"))?;
     let connection = Connection { socket, local: ends.0, remote: ends.1, called: true, mute: Arc::default() };
     let (stream, watcher) = Line::new(connection, None).map_err(system("the connection"))?;
-    let (now, told) = (clock.now(), Arc::new(Told::default()));
+    let (now, told) = (clock.now(), Arc::new(CallControl::default()));
     // Before the executor, and so gone after it: what it counts goes when the program has.
     let mut visit = Visit {
         serving,
@@ -471,7 +471,8 @@ pub fn listen(
     let gate = gate.map_err(system("no random number"))?;
     let log = Log::new(journal);
     let leaving = AtomicUsize::new(0);
-    let serving = Serving { leaving: &leaving, network, config, command, doors, gate: &gate, wish: &wish, log: &log };
+    let serving =
+        HostService { leaving: &leaving, network, config, command, doors, gate: &gate, wish: &wish, log: &log };
     let needs = Needs {
         files: Err("commands are started, and what they need nobody knows"),
         connects: Vec::new(),

@@ -44,7 +44,7 @@ enum Terminal {
 
 /// Why a terminal that came by Telnet is let go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Why {
+enum VisitEnd {
     /// No call of its stood in time.
     Late,
     /// Another one has its place.
@@ -57,7 +57,7 @@ enum Why {
     Idle,
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for VisitEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Late => f.write_str("its time is over"),
@@ -87,12 +87,12 @@ struct Visit {
     last: Instant,
     has_spoken: bool,
     is_known: bool,
-    why: Option<Why>,
+    why: Option<VisitEnd>,
 }
 
 impl Visit {
     /// Looks at it after a pass; why it is to be let go, if so.
-    fn look(&mut self, pad: &Pad, now: Instant) -> Option<Why> {
+    fn look(&mut self, pad: &Pad, now: Instant) -> Option<VisitEnd> {
         let traffic = self.watcher.traffic();
         if traffic.received > 0 && !core::mem::replace(&mut self.has_spoken, true) {
             self.gate.advance(self.number, Step::Spoke);
@@ -103,7 +103,7 @@ impl Visit {
         }
         if self.is_known {
             let is_idle = self.idle.is_some_and(|idle| now >= self.last + idle);
-            return is_idle.then_some(Why::Idle);
+            return is_idle.then_some(VisitEnd::Idle);
         }
         if pad.outcome().stood {
             if let Some(account) = &self.account {
@@ -112,7 +112,7 @@ impl Visit {
             }
             let known = self.gate.know(self.number);
             self.is_known = known.is_ok();
-            return known.err().map(Why::Full);
+            return known.err().map(VisitEnd::Full);
         }
         // How long an answer to a call takes is not the terminal's doing.
         let is_connecting = pad.state() == State::Connecting;
@@ -121,11 +121,11 @@ impl Visit {
         }
         let is_late = !is_connecting && now >= self.began + self.gate.begin(self.begin);
         if self.account.as_ref().is_some_and(Account::is_sent_away) {
-            Some(Why::Memory)
+            Some(VisitEnd::Memory)
         } else if self.let_go.load(Ordering::SeqCst) {
-            Some(Why::Room)
+            Some(VisitEnd::Room)
         } else {
-            is_late.then_some(Why::Late)
+            is_late.then_some(VisitEnd::Late)
         }
     }
 

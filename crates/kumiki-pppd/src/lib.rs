@@ -114,7 +114,7 @@ enum Use<'a> {
     Tun(String),
     /// Until the link begins.
     Device(Option<Box<dyn RealDevice>>),
-    Program(&'static str, Box<dyn Upper + 'a>),
+    Program(&'static str, Box<dyn LinkProgram + 'a>),
 }
 
 impl<'a> User<'a> {
@@ -144,7 +144,7 @@ impl<'a> User<'a> {
         watcher: &'a mut impl Watcher<P>,
     ) -> Self {
         let kind = core::marker::PhantomData;
-        let watched = Watched { make, at_once: false, watcher, kind };
+        let watched = WatchedProgram { make, at_once: false, watcher, kind };
         Self(Use::Program(name, Box::new(watched)))
     }
 

@@ -28,12 +28,12 @@ const TIME: u8 = 7;
 const STEP: u64 = 100_000_000;
 
 /// One file being written.
-struct Out {
+struct RecordFile {
     path: PathBuf,
     file: BufWriter<File>,
 }
 
-impl Out {
+impl RecordFile {
     fn create(prefix: &Path, ending: &str) -> io::Result<Self> {
         let mut path = prefix.as_os_str().to_owned();
         path.push(ending);
@@ -59,9 +59,9 @@ fn named(path: &Path, why: &io::Error) -> io::Error {
 /// A device and the files in which its octets are kept.
 pub(super) struct Recorded {
     device: Box<dyn RealDevice>,
-    sent: Out,
-    received: Out,
-    both: Out,
+    sent: RecordFile,
+    received: RecordFile,
+    both: RecordFile,
     clock: RealClock,
     /// The time that the reader of `both` has come to.
     told: Instant,
@@ -75,9 +75,9 @@ impl Recorded {
     pub(super) fn new(device: Box<dyn RealDevice>, prefix: &Path) -> io::Result<Self> {
         let mut recorded = Self {
             device,
-            sent: Out::create(prefix, ".sent")?,
-            received: Out::create(prefix, ".received")?,
-            both: Out::create(prefix, ".pppdump")?,
+            sent: RecordFile::create(prefix, ".sent")?,
+            received: RecordFile::create(prefix, ".received")?,
+            both: RecordFile::create(prefix, ".pppdump")?,
             clock: RealClock::start(),
             told: Instant::ZERO,
         };

@@ -24,7 +24,7 @@ const AT_ONCE: usize = 64;
 
 /// Why a connection was let go, or has gone, before a call of its stood.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Why {
+enum CallerEnd {
     /// The peer has gone.
     Left,
     /// What it said is no call over XOT.
@@ -39,7 +39,7 @@ enum Why {
     Barred,
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for CallerEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Left => f.write_str("hung up before a call came"),
@@ -52,7 +52,7 @@ impl fmt::Display for Why {
     }
 }
 
-impl Why {
+impl CallerEnd {
     const fn kind(self) -> Kind {
         match self {
             Self::Full(_) | Self::Barred => Kind::Dropped,
@@ -82,9 +82,9 @@ struct State {
     numbered: u64,
     callers: BTreeMap<u64, Caller>,
     /// Those that are to be let go by the door of their port, and why.
-    leaving: Vec<(u64, Why)>,
+    leaving: Vec<(u64, CallerEnd)>,
     /// Those that have gone since the last look, and why.
-    gone: Vec<(Caller, Why)>,
+    gone: Vec<(Caller, CallerEnd)>,
     /// How many were not taken.
     turned_away: u64,
 }
@@ -180,7 +180,7 @@ impl Callers {
         };
         let all = state.callers.iter().filter(|(_, it)| is_late(it));
         let late: Vec<u64> = all.map(|(number, _)| *number).collect();
-        late.into_iter().for_each(|number| state.let_go(number, Why::Late));
+        late.into_iter().for_each(|number| state.let_go(number, CallerEnd::Late));
         let gone = core::mem::take(&mut state.gone);
         let untold = gone.into_iter().filter(|(it, _)| !it.has_called);
         let lines = untold.map(|(caller, why)| {
@@ -221,17 +221,17 @@ impl State {
             is_leaving: false,
         };
         let why = if is_barred {
-            Why::Barred
+            CallerEnd::Barred
         } else {
             match self.places.enter(number, remote.ip(), now) {
                 Admission::Taken(instead) => {
                     if let Some(other) = instead {
-                        self.let_go(other, Why::Room);
+                        self.let_go(other, CallerEnd::Room);
                     }
                     self.callers.insert(number, caller);
                     return Some(number);
                 }
-                Admission::Refused(full) => Why::Full(full),
+                Admission::Refused(full) => CallerEnd::Full(full),
             }
         };
         self.turned_away += 1;
@@ -239,7 +239,7 @@ impl State {
         None
     }
 
-    fn let_go(&mut self, number: u64, why: Why) {
+    fn let_go(&mut self, number: u64, why: CallerEnd) {
         if let Some(caller) = self.callers.get_mut(&number)
             && !core::mem::replace(&mut caller.is_leaving, true)
         {
@@ -248,12 +248,12 @@ impl State {
     }
 
     /// Who is to be let go by the door of a port.
-    fn leaving(&mut self, port: usize) -> Vec<(u64, Why)> {
+    fn leaving(&mut self, port: usize) -> Vec<(u64, CallerEnd)> {
         if self.leaving.is_empty() {
             return Vec::new();
         }
         let callers = &self.callers;
-        let is_here = |(number, _): &(u64, Why)| {
+        let is_here = |(number, _): &(u64, CallerEnd)| {
             let caller = callers.get(number);
             caller.is_none_or(|it| it.port == port)
         };
@@ -262,7 +262,7 @@ impl State {
         here
     }
 
-    fn leave(&mut self, number: u64, why: Why) {
+    fn leave(&mut self, number: u64, why: CallerEnd) {
         self.places.leave(number);
         if let Some(caller) = self.callers.remove(&number) {
             self.gone.push((caller, why));
@@ -308,7 +308,7 @@ impl<D: RealDevice, C: Clock> Door<D, C> {
         Ok(())
     }
 
-    fn gone(&mut self, lower: Handle, why: Why) {
+    fn gone(&mut self, lower: Handle, why: CallerEnd) {
         if let Some((number, user, _)) = self.numbers.remove(&lower) {
             self.users.remove(&user);
             self.callers.state().leave(number, why);
@@ -346,7 +346,7 @@ impl<D: RealDevice, C: Clock> Door<D, C> {
         | Indication::Closed { session } = told
             && let Some(lower) = self.users.get(session).copied()
         {
-            self.gone(lower, Why::Left);
+            self.gone(lower, CallerEnd::Left);
         }
         Ok(true)
     }
@@ -388,7 +388,7 @@ impl<D: RealDevice, C: Clock> RealDevice for Door<D, C> {
             }
         } else if let Request::Abort { session, .. } | Request::Release { session, .. } = &request {
             // What the layers above end was no call, or its call is over.
-            self.gone(*session, Why::Foreign);
+            self.gone(*session, CallerEnd::Foreign);
         }
         self.inner.request(request)
     }

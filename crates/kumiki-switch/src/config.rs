@@ -96,7 +96,7 @@ struct CircuitTable {
 
 /// What carries LAPB or packets.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum On {
+pub(super) enum PortCarrier {
     /// A TAP device of this name: Ethernet.
     Tap(String),
     /// A TUN device of this name.
@@ -107,7 +107,7 @@ pub(super) enum On {
     Line(Opening),
 }
 
-impl FromStr for On {
+impl FromStr for PortCarrier {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -141,7 +141,7 @@ pub(super) enum Kind {
     /// LAPB.
     Lapb {
         /// What carries it.
-        on: On,
+        on: PortCarrier,
         /// Whether each frame of it is in one of Ethernet.
         ethernet: bool,
     },
@@ -410,13 +410,13 @@ fn on(table: &PortTable) -> Result<Kind, Fault> {
         return Err(Fault::new("the key \"on\" is missing").expected(expected));
     };
     let wrong = |why: &str| Fault::at(["on"], why.to_owned()).expected(expected);
-    let on: On = text.parse().map_err(|why: String| wrong(&why))?;
+    let on: PortCarrier = text.parse().map_err(|why: String| wrong(&why))?;
     match (table.kind.as_str(), on) {
-        ("lapb", On::Line(line)) if table.frames.as_deref() != Some("ethernet") => {
-            Ok(Kind::Lapb { on: On::Line(line), ethernet: false })
+        ("lapb", PortCarrier::Line(line)) if table.frames.as_deref() != Some("ethernet") => {
+            Ok(Kind::Lapb { on: PortCarrier::Line(line), ethernet: false })
         }
-        ("lapb", on @ (On::Tap(_) | On::Udp(..))) => {
-            let is_tap = matches!(on, On::Tap(_));
+        ("lapb", on @ (PortCarrier::Tap(_) | PortCarrier::Udp(..))) => {
+            let is_tap = matches!(on, PortCarrier::Tap(_));
             let ethernet = match table.frames.as_deref() {
                 None => is_tap,
                 Some("ethernet") => true,
@@ -429,8 +429,8 @@ fn on(table: &PortTable) -> Result<Kind, Fault> {
             };
             Ok(Kind::Lapb { on, ethernet })
         }
-        ("tun", On::Tun(name)) => Ok(Kind::Tun(name)),
-        ("packets", On::Line(line)) => Ok(Kind::Packets(line)),
+        ("tun", PortCarrier::Tun(name)) => Ok(Kind::Tun(name)),
+        ("packets", PortCarrier::Line(line)) => Ok(Kind::Packets(line)),
         (kind, _) => Err(wrong(&format!("{text:?} carries no port of kind {kind:?}"))),
     }
 }

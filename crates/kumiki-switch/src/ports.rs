@@ -9,7 +9,7 @@ use kumiki_io::{
 };
 
 use super::callers::Callers;
-use super::config::{Kind, On, Port};
+use super::config::{Kind, Port, PortCarrier};
 use kumiki_lab::experiment::node_of;
 use kumiki_lab::scenario::Fault;
 use kumiki_live::{LiveError, system};
@@ -142,21 +142,21 @@ pub(super) fn device(port: &Port, gate: &Gate<'_>) -> Result<Device, LiveError> 
         }
         Kind::Lapb { on, .. } => {
             let device: Box<dyn RealDevice> = match on {
-                On::Tap(name) => {
+                PortCarrier::Tap(name) => {
                     let config = TunConfig { layer: tun::Layer::Ethernet, mtu: MTU, packets: Packets::Plain };
                     let tap = Tun::open_as(name, config).map_err(|why| said(&why))?;
                     // Where it may not be brought up, whoever made it has done that.
                     let _ = tap.kernel().set_up(true);
                     Box::new(tap)
                 }
-                On::Udp(local, remote) => {
+                PortCarrier::Udp(local, remote) => {
                     Box::new(Udp::open(*local, RemoteEnd::Given(*remote)).map_err(|why| said(&why))?)
                 }
-                On::Line(line) => {
+                PortCarrier::Line(line) => {
                     let line = Line::open(line, true).map_err(|why| said(&why))?;
                     Box::new(Records::new(line))
                 }
-                On::Tun(name) => return Err(said(&format!("tun:{name} carries no LAPB"))),
+                PortCarrier::Tun(name) => return Err(said(&format!("tun:{name} carries no LAPB"))),
             };
             (Service::UNIT_DATA, device)
         }

@@ -21,7 +21,7 @@ use kumiki_x25::x25_switch::{self, CLEAR, CLOSE, CallEvent, Event, Switch};
 use kumiki_x25::xot::DEFAULT_TIMEOUT;
 
 use super::callers::Callers;
-use super::config::{Config, Kind as PortKind, On, Port};
+use super::config::{Config, Kind as PortKind, Port, PortCarrier};
 use super::ports::{self, HELD, RECEIVE_BUFFER};
 use kumiki_lab::capture::Stream;
 use kumiki_lab::scenario::Fault;
@@ -88,7 +88,7 @@ fn graph_error(why: &GraphError) -> LiveError {
 const STATE: u64 = 8 << 10;
 
 /// A graph of all ports, and what is to be plugged where.
-struct Built {
+struct SwitchGraph {
     graph: Graph,
     switch: NodeId,
     devices: Vec<(kumiki_graph::DeviceId, ports::Device)>,
@@ -102,7 +102,7 @@ fn build(
     idle: Option<Duration>,
     gate: &ports::Gate<'_>,
     say: &mut dyn FnMut(&str),
-) -> Result<Built, LiveError> {
+) -> Result<SwitchGraph, LiveError> {
     let seed = unguessable().map_err(system("no random number"))?;
     let mut graph = Graph::new(seed, 0);
     let task = graph.add_task("switch");
@@ -143,7 +143,7 @@ fn build(
     for (upper, lower) in &connections {
         graph.connect(upper, lower).map_err(|why| graph_error(&why))?;
     }
-    Ok(Built { graph, switch, devices, packets })
+    Ok(SwitchGraph { graph, switch, devices, packets })
 }
 
 /// What the ports need when they stand: lines that are opened again, and connections to the hosts of routes.
@@ -152,7 +152,7 @@ fn needs(config: &Config) -> Needs {
     let mut connects = Vec::new();
     for port in &config.ports {
         match &port.kind {
-            PortKind::Lapb { on: On::Line(line), .. } | PortKind::Packets(line) => lines.push(line),
+            PortKind::Lapb { on: PortCarrier::Line(line), .. } | PortKind::Packets(line) => lines.push(line),
             PortKind::Lapb { .. } | PortKind::Tun(_) => {}
             PortKind::Xot { hosts, .. } => {
                 connects.extend(hosts.iter().map(|(_, host)| host.port()));
@@ -305,13 +305,13 @@ fn limit_memory(graph: &mut Graph, most: u64, say: &mut impl FnMut(&str)) -> Res
 /// The capture of the packets of all ports, where one is wanted.
 fn begin_capture(
     wanted: &SwitchOptions,
-    built: &mut Built,
+    built: &mut SwitchGraph,
     captures: &CaptureBudget,
 ) -> Result<Option<Capture>, LiveError> {
     let Some(path) = &wanted.pcap else {
         return Ok(None);
     };
-    let Built { graph, packets, .. } = built;
+    let SwitchGraph { graph, packets, .. } = built;
     let taps: Vec<(&str, &str, &str)> =
         packets.iter().map(|(upper, lower)| (upper.as_str(), "x25", lower.as_str())).collect();
     let begun = Capture::begin(path, captures, |file| Stream::several(graph, &taps, (file, captures.snaplen())));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use kumiki_filetransfer::files::hash;
-use kumiki_filetransfer::osi::Serves;
+use kumiki_filetransfer::osi::ServedProtocol;
 use kumiki_live::{Duration, private};
 
 use crate::commands::{Stop, print, unwritable};
@@ -82,7 +82,7 @@ pub(crate) fn run(args: &FtamdArgs) -> Result<(), Stop> {
                 text => option("--keep", text)?,
             };
             let entries = usize::try_from(args.serve.entries).unwrap_or(usize::MAX);
-            let serves = Serves::Ftam { element, entries, local_newlines: args.serve.text };
+            let serves = ServedProtocol::Ftam { element, entries, local_newlines: args.serve.text };
             serve(&args.serve.serve, serves, keep)
         }
     }

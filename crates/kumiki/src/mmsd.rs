@@ -1,7 +1,7 @@
 //! `kumiki mmsd`: from the command line to `serve`.
 
 use clap::Args;
-use kumiki_filetransfer::osi::Serves;
+use kumiki_filetransfer::osi::ServedProtocol;
 use kumiki_live::Duration;
 
 use crate::commands::Stop;
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &MmsdArgs) -> Result<(), Stop> {
         }
         (false, _) => None,
     };
-    let serves = Serves::Mms {
+    let serves = ServedProtocol::Mms {
         // Windows of callers are as long as they like, up to this.
         initiate: initiate(&args.pdu, 64)?,
         user,

@@ -54,9 +54,9 @@ const DIRECTORY_ACTIONS: PermittedActions = PermittedActions::READ
     .with(PermittedActions::DELETE);
 
 #[derive(Debug)]
-enum Opened<D: Disk> {
+enum OpenFile<D: Disk> {
     Reading { file: D::File, seen: FileVersion },
-    Writing(Unfinished<D>),
+    Writing(UnfinishedFile<D>),
 }
 
 /// By which it is seen that others have written to a file that is being read.
@@ -74,7 +74,7 @@ impl FileVersion {
 
 /// A file that is being written, under a name that nobody sees. Wherever it is dropped, it is gone, and what it has taken is given back.
 #[derive(Debug)]
-struct Unfinished<D: Disk> {
+struct UnfinishedFile<D: Disk> {
     disk: D,
     file: D::File,
     directory: D::File,
@@ -90,7 +90,7 @@ struct Unfinished<D: Disk> {
     lost: Option<String>,
 }
 
-impl<D: Disk> Drop for Unfinished<D> {
+impl<D: Disk> Drop for UnfinishedFile<D> {
     fn drop(&mut self) {
         if !self.is_placed {
             // That it stays where this fails hurts nobody: it is never shown.
@@ -112,7 +112,7 @@ pub struct Directory<D: Disk = System> {
     read_only: bool,
     /// Whether openat2 is there.
     at_once: bool,
-    opened: BTreeMap<u64, Opened<D>>,
+    opened: BTreeMap<u64, OpenFile<D>>,
     next: u64,
     quota: Option<Arc<Quota>>,
     /// From which is claimed what a listing takes.
@@ -303,7 +303,7 @@ impl<D: Disk> Directory<D> {
         Ok(())
     }
 
-    fn keep(&mut self, opened: Opened<D>) -> FileId {
+    fn keep(&mut self, opened: OpenFile<D>) -> FileId {
         self.next += 1;
         self.opened.insert(self.next, opened);
         FileId(self.next)
@@ -580,7 +580,7 @@ impl<D: Disk> Filestore for Directory<D> {
         let opened = self.regular(&directory, &last);
         let (file, meta) = opened.map_err(|why| fault(why, 5027, name))?;
         let seen = FileVersion::of(&meta);
-        Ok((self.keep(Opened::Reading { file, seen }), meta.size))
+        Ok((self.keep(OpenFile::Reading { file, seen }), meta.size))
     }
 
     fn write_to(&mut self, _: &User, name: &Name, start: Start) -> Result<(FileId, u64), StoreError> {
@@ -605,7 +605,7 @@ impl<D: Disk> Filestore for Directory<D> {
                 Err(why) => return Err(bad(why)),
             }
         };
-        let mut unfinished = Unfinished {
+        let mut unfinished = UnfinishedFile {
             disk: self.disk.clone(),
             file,
             directory,
@@ -627,13 +627,13 @@ impl<D: Disk> Filestore for Directory<D> {
             unfinished.size = copy(&self.disk, &old, &unfinished.file).map_err(bad)?;
         }
         let size = unfinished.size;
-        Ok((self.keep(Opened::Writing(unfinished)), size))
+        Ok((self.keep(OpenFile::Writing(unfinished)), size))
     }
 
     fn read(&mut self, file: FileId, offset: u64, most: usize) -> Result<Message, StoreError> {
         let file = match self.opened.get(&file.0) {
-            Some(Opened::Reading { file, .. }) => file,
-            Some(Opened::Writing(Unfinished { file, .. })) => file,
+            Some(OpenFile::Reading { file, .. }) => file,
+            Some(OpenFile::Writing(UnfinishedFile { file, .. })) => file,
             None => return Err(StoreError::permanent(5027, "the file is not open")),
         };
         let (mut filled, mut failed) = (0, None);
@@ -653,7 +653,8 @@ impl<D: Disk> Filestore for Directory<D> {
     }
 
     fn write(&mut self, file: FileId, offset: u64, data: Message) -> Result<(), StoreError> {
-        let Some(Opened::Writing(Unfinished { disk, file, size, taken, .. })) = self.opened.get_mut(&file.0) else {
+        let Some(OpenFile::Writing(UnfinishedFile { disk, file, size, taken, .. })) = self.opened.get_mut(&file.0)
+        else {
             return Err(StoreError::permanent(5026, "the file is not open for writing"));
         };
         if offset > *size {
@@ -683,7 +684,7 @@ impl<D: Disk> Filestore for Directory<D> {
     }
 
     fn commit(&mut self, _: &User, file: FileId, _: CalendarTime) -> Result<(), StoreError> {
-        let Some(Opened::Writing(mut it)) = self.opened.remove(&file.0) else {
+        let Some(OpenFile::Writing(mut it)) = self.opened.remove(&file.0) else {
             return Err(StoreError::permanent(5026, "the file is not open for writing"));
         };
         let old = size_of(&it.disk, &it.directory, &it.last);
@@ -713,9 +714,9 @@ impl<D: Disk> Filestore for Directory<D> {
     }
 
     fn attach(&mut self, file: Detached) -> Result<FileId, StoreError> {
-        let opened = file.downcast::<Opened<D>>();
+        let opened = file.downcast::<OpenFile<D>>();
         let opened = opened.ok_or_else(|| StoreError::docket("not of a directory"))?;
-        if let Opened::Reading { file, seen } = &opened {
+        if let OpenFile::Reading { file, seen } = &opened {
             let meta = self.disk.meta(file).map_err(|why| trouble(why, 5027))?;
             if FileVersion::of(&meta) != *seen {
                 return Err(StoreError::docket("the file was written to meanwhile"));

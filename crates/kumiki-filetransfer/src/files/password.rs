@@ -16,7 +16,7 @@ const MOST_ROUNDS: u32 = 10_000_000;
 
 /// One password, as it is kept.
 #[derive(Clone, PartialEq, Eq)]
-struct Kept {
+struct PasswordEntry {
     rounds: u32,
     salt: Vec<u8>,
     hash: [u8; 32],
@@ -25,7 +25,7 @@ struct Kept {
 /// Who is let in.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Passwords {
-    users: BTreeMap<Vec<u8>, Kept>,
+    users: BTreeMap<Vec<u8>, PasswordEntry>,
     anonymous: bool,
 }
 
@@ -119,7 +119,7 @@ impl Passwords {
         let known = self.users.get(name.octets());
         let all = self.users.values().map(|kept| kept.rounds);
         let most = all.max().unwrap_or(1);
-        let stranger = Kept { rounds: most, salt: Vec::new(), hash: [0; 32] };
+        let stranger = PasswordEntry { rounds: most, salt: Vec::new(), hash: [0; 32] };
         let kept = known.unwrap_or(&stranger);
         let hash = derive(given, &kept.salt, kept.rounds);
         // What others would have taken longer, and one round for everybody, so that it is twice for all.
@@ -145,7 +145,7 @@ fn derive(password: &[u8], salt: &[u8], rounds: u32) -> [u8; 32] {
     hash
 }
 
-fn parse_line(line: &str) -> Option<(Vec<u8>, Kept)> {
+fn parse_line(line: &str) -> Option<(Vec<u8>, PasswordEntry)> {
     // From behind, as names may have colons.
     let mut parts = line.trim_end().rsplitn(5, ':');
     let hash = octets(parts.next()?)?.try_into().ok()?;
@@ -154,7 +154,7 @@ fn parse_line(line: &str) -> Option<(Vec<u8>, Kept)> {
     let scheme = parts.next()?;
     let name = parts.next()?.as_bytes().to_vec();
     let fits = scheme == SCHEME && (1..=MOST_ROUNDS).contains(&rounds);
-    fits.then_some((name, Kept { rounds, salt, hash }))
+    fits.then_some((name, PasswordEntry { rounds, salt, hash }))
 }
 
 fn octets(hex: &str) -> Option<Vec<u8>> {

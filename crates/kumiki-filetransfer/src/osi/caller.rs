@@ -23,7 +23,7 @@ use kumiki_osi_service::{Association as Upper, Oid, Selectors};
 use super::ends::{Calls, caller, caller_mut, take_broken};
 use super::reach::{Host, connected};
 use super::refusal::of_carrier;
-use super::{Carrier, Lower, dropped, numbered, spelled, stack};
+use super::{Carrier, LowerLayers, dropped, numbered, spelled, stack};
 use kumiki_live::line::{Line, Traffic, Watcher};
 use kumiki_live::private::CaptureBudget;
 use kumiki_live::recorder::Recorder;
@@ -41,7 +41,7 @@ pub struct Call {
     /// Where.
     pub host: Host,
     /// The layers below association control.
-    pub lower: Lower,
+    pub lower: LowerLayers,
     /// The X.121 address called, on XOT.
     pub x121: Number,
     /// The selectors called.

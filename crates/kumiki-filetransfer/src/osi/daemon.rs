@@ -43,7 +43,7 @@ use kumiki_osi_service::ftam::GraphicString;
 use kumiki_osi_service::x25::Number;
 
 use self::association::Serve;
-use self::teller::{Listener, Teller, ThreadReport};
+use self::teller::{Listener, ReportSender, ThreadReport};
 use super::journal::{Book, Journaled};
 use super::{Carrier, Circuit, Initiate, Protocols};
 use crate::files::disk::System;
@@ -68,7 +68,7 @@ pub struct Listen {
 
 /// By which protocol files are served.
 #[derive(Clone, Debug)]
-pub enum Serves {
+pub enum ServedProtocol {
     /// By FTAM.
     Ftam {
         /// Octets of one data element.
@@ -87,7 +87,7 @@ pub enum Serves {
     },
 }
 
-impl Serves {
+impl ServedProtocol {
     /// The most entries of a directory that can be listed.
     fn entries(&self) -> usize {
         match self {
@@ -120,7 +120,7 @@ impl core::fmt::Debug for Reload {
 #[derive(Clone, Debug)]
 pub struct Daemon {
     /// By which protocol.
-    pub serves: Serves,
+    pub serves: ServedProtocol,
     /// The directory.
     pub root: PathBuf,
     /// Where callers come in.
@@ -353,7 +353,7 @@ struct Caller {
 }
 
 /// A thread that serves somebody.
-struct Serving {
+struct ServingThread {
     thread: JoinHandle<()>,
     /// Another caller has its place, unless its association stands by now.
     let_go: Arc<AtomicBool>,
@@ -413,8 +413,8 @@ pub fn serve(
 /// Who lets callers in.
 struct Door {
     shared: Arc<Shared>,
-    serving: BTreeMap<u64, Serving>,
-    teller: Teller,
+    serving: BTreeMap<u64, ServingThread>,
+    teller: ReportSender,
     told: Listener,
     served: Served,
     throttle: Throttle,
@@ -622,7 +622,7 @@ impl Door {
         let named = std::thread::Builder::new().name(format!("association {number}")).stack_size(memory::STACK);
         match named.spawn(work) {
             Ok(thread) => {
-                self.serving.insert(number, Serving { thread, let_go });
+                self.serving.insert(number, ServingThread { thread, let_go });
             }
             Err(why) => {
                 self.is_short = true;

@@ -166,7 +166,7 @@ fn shown(name: &Name) -> String {
 }
 
 /// An open file.
-struct Opened {
+struct OpenEntry {
     name: Name,
     writing: bool,
     octets: u64,
@@ -182,7 +182,7 @@ pub(super) struct Journaled<S> {
     book: Book,
     /// Who says when a password may be looked at.
     turnstile: Option<GateEntry>,
-    opened: BTreeMap<FileId, Opened>,
+    opened: BTreeMap<FileId, OpenEntry>,
 }
 
 impl<S: Filestore> Journaled<S> {
@@ -192,7 +192,7 @@ impl<S: Filestore> Journaled<S> {
 
     fn keep(&mut self, file: FileId, name: &Name, writing: bool, size: u64) {
         let octets = if writing { size } else { 0 };
-        let opened = Opened { name: name.clone(), writing, octets, from: None, size };
+        let opened = OpenEntry { name: name.clone(), writing, octets, from: None, size };
         self.opened.insert(file, opened);
     }
 }
@@ -313,7 +313,7 @@ impl<S: Filestore> Filestore for Journaled<S> {
     fn commit(&mut self, user: &User, file: FileId, now: CalendarTime) -> Result<(), StoreError> {
         let opened = self.opened.remove(&file);
         let done = self.store.commit(user, file, now);
-        if let Some(Opened { name, octets, size: begin, .. }) = opened {
+        if let Some(OpenEntry { name, octets, size: begin, .. }) = opened {
             let remark = self.store.remark().map(|it| format!("; {it}")).unwrap_or_default();
             let name = shown(&name);
             self.book.changed(match &done {
@@ -333,7 +333,7 @@ impl<S: Filestore> Filestore for Journaled<S> {
     }
 
     fn close(&mut self, file: FileId) {
-        if let Some(Opened { name, writing, octets, from, size }) = self.opened.remove(&file) {
+        if let Some(OpenEntry { name, writing, octets, from, size }) = self.opened.remove(&file) {
             let name = shown(&name);
             if writing {
                 self.book
@@ -354,7 +354,7 @@ impl<S: Filestore> Filestore for Journaled<S> {
     fn detach(&mut self, file: FileId) -> Option<Detached> {
         let inner = self.store.detach(file)?;
         let opened = self.opened.remove(&file)?;
-        let Opened { name, octets, .. } = &opened;
+        let OpenEntry { name, octets, .. } = &opened;
         let name = shown(name);
         if opened.writing {
             self.book.changed(format!(
@@ -368,7 +368,7 @@ impl<S: Filestore> Filestore for Journaled<S> {
     }
 
     fn attach(&mut self, file: Detached) -> Result<FileId, StoreError> {
-        let taken = file.downcast::<(Detached, Opened)>();
+        let taken = file.downcast::<(Detached, OpenEntry)>();
         let (inner, opened) = taken.ok_or_else(|| StoreError::docket("not of a store with a journal"))?;
         let file = self.store.attach(inner)?;
         self.book.note(format!("went on with {}", shown(&opened.name)), opened.writing);

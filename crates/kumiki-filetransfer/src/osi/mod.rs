@@ -41,7 +41,7 @@ pub mod reach;
 mod refusal;
 
 pub use caller::{Association, Call, Task, call};
-pub use daemon::{Daemon, Listen, Reload, Serves, serve};
+pub use daemon::{Daemon, Listen, Reload, ServedProtocol, serve};
 pub use ends::Calls;
 pub use kumiki_io::clock::seconds_since_1970;
 pub use reach::Host;
@@ -144,7 +144,7 @@ const FIRST: u32 = 65_535 + 4;
 
 /// What can be set of the layers below association control.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Lower {
+pub struct LowerLayers {
     /// What carries transport.
     pub carrier: Carrier,
     /// The TPDU size that is proposed, 128 to 8192.
@@ -189,7 +189,7 @@ impl Default for Circuit {
     }
 }
 
-impl Default for Lower {
+impl Default for LowerLayers {
     fn default() -> Self {
         Self {
             carrier: Carrier::Rfc1006,
@@ -208,7 +208,7 @@ impl Default for Lower {
 fn stack(
     of: Protocols,
     user: (&str, Box<dyn Protocol>),
-    lower: &Lower,
+    lower: &LowerLayers,
     ends: (SocketAddr, SocketAddr),
     seed: u64,
 ) -> Result<(Graph, DeviceId), LiveError> {
@@ -247,7 +247,7 @@ fn joined(
     of: Protocols,
     (name, user): (&str, Box<dyn Protocol>),
     x25: Option<(X25, Xot)>,
-    lower: &Lower,
+    lower: &LowerLayers,
     (local, remote): (SocketAddr, SocketAddr),
     seed: u64,
 ) -> Result<(Graph, DeviceId), GraphError> {

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use clap::Args;
 use kumiki_filetransfer::files::Passwords;
 use kumiki_filetransfer::osi::{
-    self, CallUserData, Carrier, Circuit, Daemon, Listen, Names, Oid, Reload, Selector, Sels, Serves, Title, X121,
+    self, CallUserData, Carrier, Circuit, Daemon, Listen, Names, Oid, Reload, Selector, Sels, ServedProtocol, Title,
+    X121,
 };
 use kumiki_filetransfer::url;
 use kumiki_lab::quantity::Octets;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use kumiki_filetransfer::attributes::{directory, size};
 use kumiki_filetransfer::osi::{
-    self, Association, Call, Calls, Carrier, ContentsType, Duration, Failure, Gain, Layer, Lower, Operation,
+    self, Association, Call, Calls, Carrier, ContentsType, Duration, Failure, Gain, Layer, LowerLayers, Operation,
     OperationOutcome, Protocols, PutMode, Task,
 };
 use kumiki_filetransfer::url::Url;
@@ -82,13 +82,13 @@ pub(crate) fn call(url: &Url, line: &Line, calls: impl FnOnce() -> Result<Calls,
             "XOT calls an X.121 address; write it as in {scheme}://host/FILE?carrier=xot&x121=12345"
         )));
     }
-    let lower = Lower {
+    let lower = LowerLayers {
         carrier: url.carrier,
         tpdu_size: url.tpdu.unwrap_or_else(|| url.carrier.tpdu_size()),
         timeout,
         x121: ours,
         circuit: url.circuit.clone(),
-        ..Lower::default()
+        ..LowerLayers::default()
     };
     let call = Call {
         host: url.host.clone(),

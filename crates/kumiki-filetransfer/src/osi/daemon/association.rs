@@ -45,7 +45,7 @@ fn server(daemon: &Daemon, guard: Guard) -> Box<dyn Protocol> {
     let association = Upper { called: daemon.called, called_names: daemon.names.clone(), ..Upper::default() };
     let began = i64::try_from(kumiki_io::clock::seconds_since_1970()).unwrap_or(0);
     match &daemon.serves {
-        Serves::Ftam { element, entries, local_newlines } => {
+        ServedProtocol::Ftam { element, entries, local_newlines } => {
             let config = Config {
                 association,
                 responder: ResponderConfig {
@@ -71,7 +71,7 @@ fn server(daemon: &Daemon, guard: Guard) -> Box<dyn Protocol> {
             };
             Box::new(FileServer::new(config, guard))
         }
-        Serves::Mms { initiate, user } => {
+        ServedProtocol::Mms { initiate, user } => {
             let config = mms_files::Config {
                 association,
                 responder: mms_files::ResponderConfig {
@@ -99,7 +99,7 @@ pub(super) struct Serve<'a> {
     number: u64,
     remote: SocketAddr,
     shared: &'a Shared,
-    teller: &'a Teller,
+    teller: &'a ReportSender,
     clock: RealClock,
     node: NodeId,
     host: GraphId,
@@ -152,7 +152,12 @@ fn recorder(shared: &Shared, number: u64, clock: RealClock, connection: &Connect
 
 impl Serve<'_> {
     /// Serves a caller; gives the line for the log and its kind, and whether its association stood.
-    pub(super) fn run(caller: Caller, account: &Account, shared: &Shared, teller: &Teller) -> Result<Last, LiveError> {
+    pub(super) fn run(
+        caller: Caller,
+        account: &Account,
+        shared: &Shared,
+        teller: &ReportSender,
+    ) -> Result<Last, LiveError> {
         let Caller { number, socket, remote, carrier, let_go } = caller;
         let daemon = &shared.daemon;
         let local = sockets::plain(socket.local_addr().map_err(system("the connection"))?);

@@ -27,19 +27,19 @@ struct Queue {
 
 /// The end of a thread.
 #[derive(Clone, Debug)]
-pub(super) struct Teller(Sender<ThreadReport>, Arc<Queue>);
+pub(super) struct ReportSender(Sender<ThreadReport>, Arc<Queue>);
 
 /// The end of whoever keeps the log.
 #[derive(Debug)]
 pub(super) struct Listener(Receiver<ThreadReport>, Arc<Queue>);
 
 /// Both ends.
-pub(super) fn ends() -> (Teller, Listener) {
+pub(super) fn ends() -> (ReportSender, Listener) {
     let ((sender, receiver), queue) = (channel(), Arc::<Queue>::default());
-    (Teller(sender, Arc::clone(&queue)), Listener(receiver, queue))
+    (ReportSender(sender, Arc::clone(&queue)), Listener(receiver, queue))
 }
 
-impl Teller {
+impl ReportSender {
     /// A line, which is lost where too much waits.
     pub(super) fn tell(&self, kind: Option<Kind>, line: String) {
         let (Self(sender, queue), len) = (self, line.len());

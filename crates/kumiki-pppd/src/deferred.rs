@@ -12,14 +12,14 @@ use kumiki_live::Watcher;
 const BEGIN: Token = Token { session: kumiki_graph::Handle { index: u32::MAX, generation: u32::MAX }, kind: u32::MAX };
 
 /// The node: `program`, once it may begin.
-pub(super) struct Later<P> {
+pub(super) struct DeferredProgram<P> {
     program: P,
     /// It begins with the graph.
     at_once: bool,
     has_begun: bool,
 }
 
-impl<P: Protocol> Protocol for Later<P> {
+impl<P: Protocol> Protocol for DeferredProgram<P> {
     fn shape(&self) -> Shape {
         self.program.shape()
     }
@@ -65,7 +65,7 @@ impl<P: Protocol> Protocol for Later<P> {
 }
 
 /// A program on top of a link, whatever it is.
-pub(super) trait Upper {
+pub(super) trait LinkProgram {
     /// The node; asked for once.
     fn node(&mut self) -> Box<dyn Protocol>;
 
@@ -83,7 +83,7 @@ pub(super) trait Upper {
 }
 
 /// A program that is made of the addresses of the link, and who watches it.
-pub(super) struct Watched<'a, P, M, W> {
+pub(super) struct WatchedProgram<'a, P, M, W> {
     /// Makes the program of our address and the peer's. Before they are known it is made once, of addresses that mean nothing.
     pub(super) make: M,
     /// It begins with the graph.
@@ -94,7 +94,7 @@ pub(super) struct Watched<'a, P, M, W> {
     pub(super) kind: core::marker::PhantomData<P>,
 }
 
-impl<P, M, W> Upper for Watched<'_, P, M, W>
+impl<P, M, W> LinkProgram for WatchedProgram<'_, P, M, W>
 where
     P: Protocol,
     M: FnMut(IpAddr, IpAddr) -> P,
@@ -102,7 +102,7 @@ where
 {
     fn node(&mut self) -> Box<dyn Protocol> {
         let nowhere = IpAddr::from([0, 0, 0, 0]);
-        Box::new(Later { program: (self.make)(nowhere, nowhere), at_once: self.at_once, has_begun: false })
+        Box::new(DeferredProgram { program: (self.make)(nowhere, nowhere), at_once: self.at_once, has_begun: false })
     }
 
     fn set_at_once(&mut self) {
@@ -114,19 +114,19 @@ where
             return;
         }
         let program = (self.make)(ends.0, ends.1);
-        if let Some(later) = graph.protocol_mut::<Later<P>>(node) {
+        if let Some(later) = graph.protocol_mut::<DeferredProgram<P>>(node) {
             later.program = program;
         }
         graph.wake(now, node, BEGIN);
     }
 
     fn look(&mut self, graph: &Graph, node: NodeId, now: Instant) -> bool {
-        let later = graph.protocol::<Later<P>>(node);
+        let later = graph.protocol::<DeferredProgram<P>>(node);
         later.filter(|later| later.has_begun).is_some_and(|later| self.watcher.look(&later.program, now))
     }
 
     fn stop(&mut self, graph: &mut Graph, node: NodeId, now: Instant, why: Reason) {
-        let later = graph.protocol_mut::<Later<P>>(node).filter(|later| later.has_begun);
+        let later = graph.protocol_mut::<DeferredProgram<P>>(node).filter(|later| later.has_begun);
         if let Some(token) = later.and_then(|later| self.watcher.stop(&mut later.program, why)) {
             graph.wake(now, node, token);
         }
