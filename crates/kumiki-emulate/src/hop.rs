@@ -51,7 +51,7 @@ impl Flag {
 
 /// What waits in one direction.
 #[derive(Debug, Default)]
-struct Waiting {
+struct HopQueue {
     units: VecDeque<(Instant, Message)>,
     packets: usize,
     octets: usize,
@@ -66,7 +66,7 @@ struct Waiting {
 /// One direction.
 #[derive(Debug)]
 struct Lane {
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<HopQueue>,
     /// Can be read when something has come.
     came: Flag,
     /// Can be written when there is room.
@@ -85,7 +85,7 @@ impl Lane {
         }))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
+    fn lock(&self) -> MutexGuard<'_, HopQueue> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -46,10 +46,10 @@ mod report;
 mod signals;
 mod watched;
 
-use gateway::{Places, Serving};
-use near::Near;
+use gateway::{GatewayThread, Places};
+use near::NearEnd;
 use report::Sampling;
-use watched::{Capture, Watched};
+use watched::{Capture, WatchedDevice};
 
 pub use namespace::{FAILED, INSIDE, VARIABLE, become_program};
 pub use preset::{PRESETS, Preset};
@@ -155,7 +155,7 @@ pub fn run(config: &Config, say: impl Fn(&str) + Clone + Send + Sync + 'static) 
     }
     // Ahead of the threads, of which a proxy has some.
     let clock = RealClock::start();
-    let (mut near_end, near_device) = Near::open(config, clock, &say)?;
+    let (mut near_end, near_device) = NearEnd::open(config, clock, &say)?;
     let ends = [("program", LinkType::RawIp), ("gateway", LinkType::RawIp)];
     let capture = config.pcap.as_deref().map(|path| Capture::create((path, config.snaplen), ends, clock));
     let capture = capture.transpose()?;
@@ -171,7 +171,7 @@ pub fn run(config: &Config, say: impl Fn(&str) + Clone + Send + Sync + 'static) 
             gateway_says(text);
         }
     };
-    let serving = Serving::start(
+    let serving = GatewayThread::start(
         Box::new(far),
         (config.mtu, config.gateway_memory),
         Places::of_link(config.loopback),
@@ -179,10 +179,10 @@ pub fn run(config: &Config, say: impl Fn(&str) + Clone + Send + Sync + 'static) 
     );
     let serving = serving.map_err(failed("the gateway"))?;
     let devices: [Box<dyn RealDevice>; 2] = [
-        Box::new(Watched::at_router(near_device, 0, capture.clone())),
-        Box::new(Watched::at_router(Box::new(near), 1, capture.clone())),
+        Box::new(WatchedDevice::at_router(near_device, 0, capture.clone())),
+        Box::new(WatchedDevice::at_router(Box::new(near), 1, capture.clone())),
     ];
-    let between = Between::start(config, clock, devices, (say.clone(), is_over))?;
+    let between = PathThread::start(config, clock, devices, (say.clone(), is_over))?;
     if let Some(control) = &mut control {
         control.begin(between.asking.clone());
     }
@@ -267,14 +267,14 @@ fn linger(
 }
 
 /// The path, in a thread of its own.
-struct Between {
+struct PathThread {
     asking: CommandSender,
     /// It is to end now, and not only because somebody says `quit`.
     ends: Arc<AtomicBool>,
     thread: JoinHandle<String>,
 }
 
-impl Between {
+impl PathThread {
     fn start(
         config: &Config,
         clock: RealClock,

@@ -11,7 +11,7 @@ use kumiki_io::{RealClock, RealDevice};
 use kumiki_lab::refusal;
 use kumiki_net::host::HostStack;
 
-use crate::namespace::{self, Files, Namespace, Network, Passing, Program};
+use crate::namespace::{self, Files, Namespace, Network, Program, SignalForwarder};
 use crate::proxy::Proxy;
 use crate::{Config, EmulateError, failed, hop, signals};
 
@@ -23,14 +23,14 @@ const FOR_HTTP: [&str; 3] = ["http_proxy", "https_proxy", "HTTPS_PROXY"];
 const NOT_FOR: [&str; 2] = ["no_proxy", "NO_PROXY"];
 
 /// See the module.
-pub(crate) enum Near {
+pub(crate) enum NearEnd {
     /// A program in namespaces, until it has begun.
     Namespace(Option<Namespace>),
     /// A proxy.
     Proxy(Proxy),
 }
 
-impl Near {
+impl NearEnd {
     /// With the device that is the near end of the path.
     pub(crate) fn open(
         config: &Config,
@@ -75,7 +75,7 @@ impl Near {
             }
             Self::Proxy(proxy) => match start(&config.program, proxy.address()) {
                 Ok(program) => {
-                    let passing = Passing::to(&program).map_err(EmulateError::new)?;
+                    let passing = SignalForwarder::to(&program).map_err(EmulateError::new)?;
                     heard.pass_on(Some(passing), seen).map_err(listening)?;
                     program
                 }

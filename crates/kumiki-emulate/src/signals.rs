@@ -11,7 +11,7 @@ use std::thread;
 use signal_hook::consts::{SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
 
-use crate::namespace::Passing;
+use crate::namespace::SignalForwarder;
 
 const PASSED_ON: [i32; 7] = [SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGTERM];
 
@@ -31,7 +31,7 @@ impl PendingSignals {
     ///
     /// # Errors
     /// Where the process may have no more threads.
-    pub(crate) fn pass_on(mut self, passing: Option<Passing>, seen: Sender<i32>) -> io::Result<()> {
+    pub(crate) fn pass_on(mut self, passing: Option<SignalForwarder>, seen: Sender<i32>) -> io::Result<()> {
         thread::Builder::new().name("signals".to_owned()).spawn(move || {
             for signal in self.0.forever() {
                 if let Some(passing) = &passing

@@ -99,7 +99,7 @@ impl Capture {
 }
 
 /// A device that is watched.
-pub(crate) struct Watched {
+pub(crate) struct WatchedDevice {
     device: Box<dyn RealDevice>,
     /// Which one it is of the capture.
     number: usize,
@@ -108,7 +108,7 @@ pub(crate) struct Watched {
     forwards: bool,
 }
 
-impl Watched {
+impl WatchedDevice {
     /// One that a router stands behind, which is the path: what stays on its link ends here.
     pub(crate) fn at_router(device: Box<dyn RealDevice>, number: usize, capture: Option<Capture>) -> Self {
         Self { device, number, capture, forwards: true }
@@ -159,7 +159,7 @@ fn stays_on_link(packet: &Message) -> bool {
 /// So many packets that stay on the link are passed over in one call: the path has other things to do.
 const MOST_SKIPPED: usize = 64;
 
-impl RealDevice for Watched {
+impl RealDevice for WatchedDevice {
     fn descriptors(&self) -> Descriptors<'_> {
         self.device.descriptors()
     }
@@ -255,7 +255,7 @@ mod tests {
         let ends = [("program", LinkType::RawIp), ("gateway", LinkType::RawIp)];
         let capture = Capture::create((&path, 0), ends, RealClock::start()).unwrap();
         let [near, mut far] = hop::pair(1500, RealClock::start()).unwrap();
-        let mut watched = Watched::at_router(Box::new(near), 1, Some(capture.clone()));
+        let mut watched = WatchedDevice::at_router(Box::new(near), 1, Some(capture.clone()));
         let packet = ipv4([198, 18, 0, 2], [192, 0, 2, 1]);
         far.send(&ipv4([0; 4], [255; 4]), Address::NONE).unwrap();
         far.send(&packet, Address::NONE).unwrap();

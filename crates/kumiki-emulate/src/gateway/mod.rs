@@ -81,14 +81,14 @@ impl Drop for Counted {
 }
 
 /// The gateway, in a thread of its own until it is told to end.
-pub(crate) struct Serving {
+pub(crate) struct GatewayThread {
     ends: oneshot::Sender<()>,
     thread: JoinHandle<HostStack>,
     stack: Stack,
     shared: Arc<Shared>,
 }
 
-impl Serving {
+impl GatewayThread {
     /// Starts it at `device`, the far end of the path, for packets of `mtu` octets at most. Its connections and datagrams may hold `memory` octets: where that is
     /// spent, who calls is refused. What goes wrong later it says with `say`.
     ///

@@ -17,7 +17,7 @@ use super::places::other;
 use super::{Counted, Shared};
 
 /// A connection on both sides of the gateway.
-struct Joined {
+struct RelayedConnection {
     program: kumiki_net::TcpStream,
     host: TcpStream,
     _counted: Counted,
@@ -43,7 +43,7 @@ pub(super) fn relay(offer: TcpOffer, shared: Arc<Shared>) -> impl Future<Output 
 }
 
 /// Connects to where `offer` leads, and answers it as that was answered. Nothing where there is no connection.
-async fn open(offer: TcpOffer, shared: Arc<Shared>) -> Option<Joined> {
+async fn open(offer: TcpOffer, shared: Arc<Shared>) -> Option<RelayedConnection> {
     let Some(place) = shared.places.of(offer.destination()) else {
         offer.refuse(Refusal::Reset);
         return None;
@@ -67,7 +67,7 @@ async fn open(offer: TcpOffer, shared: Arc<Shared>) -> Option<Joined> {
     // Where this fails, it has given up meanwhile.
     let program = offer.accept().ok()?;
     let _ = program.set_nodelay(true);
-    Some(Joined { program, host, _counted: counted })
+    Some(RelayedConnection { program, host, _counted: counted })
 }
 
 /// Carries what comes from either to the other, until both directions have ended, or one side was reset, which ends both. Returns whether one was.

@@ -36,7 +36,7 @@ fn program_beside<T>(
     let [near, far] = hop::pair(1500, RealClock::start()).unwrap();
     let host = HostStack::start(Box::new(near), &HostConfig::new([OWN_4.into()])).unwrap();
     let places = Places { resolver: None, ..Places::of_link(true) };
-    let serving = Serving::start(Box::new(far), (1500, memory), places, say).unwrap();
+    let serving = GatewayThread::start(Box::new(far), (1500, memory), places, say).unwrap();
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     let done = runtime.block_on(host.stack().scope(act));
     drop(serving.end());

@@ -11,12 +11,12 @@ use kumiki_io::{Packets, RealClock, RealDevice, Tun, TunConfig, TunError};
 use kumiki_lab::experiment::RealHost;
 use kumiki_lab::refusal;
 
-use super::programs::Waiting;
+use super::programs::PendingProgram;
 use super::serial::Serial;
 use super::{VARIABLE, sockets};
-use crate::gateway::{Places, Serving};
+use crate::gateway::{GatewayThread, Places};
 use crate::namespace::{Files, Namespace, Network};
-use crate::watched::{Capture, Watched};
+use crate::watched::{Capture, WatchedDevice};
 use crate::{EmulateError, failed, hop};
 
 /// The address of a host by which others know it.
@@ -28,8 +28,8 @@ pub(super) fn first_address(host: &RealHost) -> Option<IpAddr> {
 pub(super) struct Ends {
     attached: Option<String>,
     pub(super) devices: Vec<Box<dyn RealDevice>>,
-    pub(super) programs: Vec<Waiting>,
-    pub(super) gateways: Vec<Serving>,
+    pub(super) programs: Vec<PendingProgram>,
+    pub(super) gateways: Vec<GatewayThread>,
     pub(super) serials: Vec<Serial>,
 }
 
@@ -44,7 +44,7 @@ impl Ends {
     pub(super) fn watch(&mut self, capture: &Capture) {
         let devices = core::mem::take(&mut self.devices).into_iter().enumerate();
         let watched = devices.map(|(number, device)| -> Box<dyn RealDevice> {
-            Box::new(Watched::whole(device, number, capture.clone()))
+            Box::new(WatchedDevice::whole(device, number, capture.clone()))
         });
         self.devices = watched.collect();
     }
@@ -81,7 +81,13 @@ impl Ends {
             let input = if is_attached { input.as_fd() } else { none.as_fd() };
             let (namespace, tun) = Namespace::begin(&words, &network, files, input).map_err(said)?;
             let start = real.start().map_err(|fault| said(fault.to_string()))?;
-            self.programs.push(Waiting { host: number, namespace, start, background: real.background, is_attached });
+            self.programs.push(PendingProgram {
+                host: number,
+                namespace,
+                start,
+                background: real.background,
+                is_attached,
+            });
             self.devices.push(Box::new(tun));
         } else if let Some(interface) = &real.tun {
             self.devices.push(Box::new(open_tun((interface, Layer::Ip), host, say).map_err(said)?));
@@ -99,7 +105,7 @@ impl Ends {
             let own: Vec<IpAddr> = addresses.iter().map(|(address, _)| *address).collect();
             let emulated = known.iter().copied().filter(|it| !own.contains(it)).collect();
             let places = Places::of_host(loopback, own, emulated);
-            let serving = Serving::start(Box::new(far), (*mtu, memory), places, say.clone());
+            let serving = GatewayThread::start(Box::new(far), (*mtu, memory), places, say.clone());
             self.gateways.push(serving.map_err(failed("the gateway"))?);
             self.devices.push(Box::new(near));
         }

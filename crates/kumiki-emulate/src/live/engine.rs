@@ -39,7 +39,7 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// What has crossed between the world and one real host.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Crossed {
+pub(super) struct HostTraffic {
     /// Packets that the host has sent.
     pub(super) sent: u64,
     /// Packets that it has got.
@@ -56,7 +56,7 @@ struct End {
     device: Option<Box<dyn RealDevice>>,
     waiting: VecDeque<LeftPacket>,
     is_full: bool,
-    crossed: Crossed,
+    crossed: HostTraffic,
 }
 
 /// The loop; see the module.
@@ -90,7 +90,7 @@ impl<C: Clock> Engine<C> {
             device: Some(device),
             waiting: VecDeque::new(),
             is_full: false,
-            crossed: Crossed::default(),
+            crossed: HostTraffic::default(),
         };
         let ends = devices.into_iter().map(end).collect();
         Ok(Self { clock, bell, scene, ends, commands, asking, say: Box::new(say) })
@@ -112,7 +112,7 @@ impl<C: Clock> Engine<C> {
     }
 
     /// What has crossed, by host.
-    pub(super) fn crossed(&self) -> impl Iterator<Item = &Crossed> {
+    pub(super) fn crossed(&self) -> impl Iterator<Item = &HostTraffic> {
         self.ends.iter().map(|end| &end.crossed)
     }
 

@@ -32,7 +32,7 @@ use kumiki_lab::experiment::LiveWorld;
 use kumiki_net::host::HostStack;
 use kumiki_pcapng::LinkType;
 
-use crate::gateway::Serving;
+use crate::gateway::GatewayThread;
 use crate::namespace::Files;
 use crate::watched::Capture;
 use crate::{EmulateError, failed, more_descriptors};
@@ -159,18 +159,18 @@ pub fn run_live(
     let mut control = control.as_deref().map(Control::listen).transpose()?;
     let scene = Scene::new(world, schedule).map_err(EmulateError::new)?;
     let engine = Engine::new(clock, scene, ends.devices, say.clone());
-    let network = Running::start(clock, engine.map_err(failed("no descriptor to wait with"))?, told.clone())?;
+    let network = WorldThread::start(clock, engine.map_err(failed("no descriptor to wait with"))?, told.clone())?;
     if let Some(control) = &mut control {
         control.begin(network.asking.clone());
     }
     let mut programs = Programs::new(ends.programs, told)?;
-    let served = || ends.gateways.iter().map(Serving::connections).sum();
+    let served = || ends.gateways.iter().map(GatewayThread::connections).sum();
     let ended = programs.run(&events, most, Linger { most: linger, served: &served, say: &say });
     if let Event::Failed(why) = &ended.last {
         say(why);
     }
     let engine = network.end();
-    drop(ends.gateways.into_iter().filter_map(Serving::end).collect::<Vec<HostStack>>());
+    drop(ends.gateways.into_iter().filter_map(GatewayThread::end).collect::<Vec<HostStack>>());
     ends.serials.into_iter().for_each(Serial::end);
     if let Some(engine) = engine.filter(|_| stats) {
         say(told::as_text(&engine).trim_end());
@@ -189,14 +189,14 @@ fn hosts_file(known: &[(String, IpAddr)]) -> String {
 }
 
 /// The world, in a thread of its own.
-struct Running {
+struct WorldThread {
     bell: Bell,
     asking: CommandSender<LiveCommand>,
     ends: Arc<AtomicBool>,
     thread: JoinHandle<Engine<RealClock>>,
 }
 
-impl Running {
+impl WorldThread {
     fn start(clock: RealClock, mut engine: Engine<RealClock>, told: Sender<Event>) -> Result<Self, EmulateError> {
         // The wait for a packet's time must not be stretched to save wake-ups.
         clock.wait_without_slack();

@@ -13,7 +13,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::{Event, LiveEnd, next};
-use crate::namespace::{Connections, FAILED, Inhabited, Namespace, Passing, Program, is_any_left_of};
+use crate::namespace::{Connections, FAILED, InhabitedNetwork, Namespace, Program, SignalForwarder, is_any_left_of};
 use crate::signals::is_of_terminal;
 use crate::{EmulateError, UNSAID, failed};
 
@@ -27,7 +27,7 @@ const LOOK: Duration = Duration::from_millis(20);
 const LONGEST: Duration = Duration::from_secs(3600);
 
 /// A program that has not begun.
-pub(super) struct Waiting {
+pub(super) struct PendingProgram {
     /// Whose: a place among the real hosts.
     pub(super) host: usize,
     pub(super) namespace: Namespace,
@@ -39,18 +39,18 @@ pub(super) struct Waiting {
 }
 
 /// A program that has begun.
-struct Running {
+struct RunningProgram {
     host: usize,
     program: Program,
-    passing: Passing,
+    passing: SignalForwarder,
     /// All who are in it are its program's, daemons too.
-    network: Inhabited,
+    network: InhabitedNetwork,
     connections: Connections,
     background: bool,
     is_attached: bool,
 }
 
-impl Running {
+impl RunningProgram {
     /// To all processes of the host, each once.
     fn pass(&self, signal: i32) {
         let id = self.passing.id();
@@ -67,10 +67,10 @@ impl Running {
 /// All of them.
 pub(super) struct Programs {
     clock: RealClock,
-    waiting: Vec<Waiting>,
-    running: Vec<Running>,
+    waiting: Vec<PendingProgram>,
+    running: Vec<RunningProgram>,
     /// Those that have ended. They are waited for at the end, as long as which no other group has their numbers: what they have started may still run.
-    ended: Vec<Running>,
+    ended: Vec<RunningProgram>,
     /// Of those in the foreground that have ended, by host.
     statuses: Vec<(usize, u8)>,
     told: Sender<Event>,
@@ -102,7 +102,7 @@ pub(super) struct ProgramsEnd {
 
 impl Programs {
     /// With signals to this process told as events from here on.
-    pub(super) fn new(waiting: Vec<Waiting>, told: Sender<Event>) -> Result<Self, EmulateError> {
+    pub(super) fn new(waiting: Vec<PendingProgram>, told: Sender<Event>) -> Result<Self, EmulateError> {
         let has_keys = Arc::new(AtomicBool::new(false));
         listen(Arc::clone(&has_keys), told.clone()).map_err(failed("cannot listen to signals"))?;
         let (clock, running, ended, statuses) = (RealClock::start(), Vec::new(), Vec::new(), Vec::new());
@@ -181,9 +181,9 @@ impl Programs {
     /// Lets those begin whose time has come.
     fn begin_due(&mut self) -> Result<(), String> {
         let now = self.clock.now();
-        let due = |it: &mut Waiting| Instant::ZERO + it.start <= now;
-        let due: Vec<Waiting> = self.waiting.extract_if(.., due).collect();
-        for Waiting { host, namespace, background, is_attached, .. } in due {
+        let due = |it: &mut PendingProgram| Instant::ZERO + it.start <= now;
+        let due: Vec<PendingProgram> = self.waiting.extract_if(.., due).collect();
+        for PendingProgram { host, namespace, background, is_attached, .. } in due {
             let passing = namespace.passing().map_err(|why| format!("the program's process: {why}"))?;
             if is_attached {
                 self.has_keys.store(true, Ordering::Release);
@@ -191,7 +191,7 @@ impl Programs {
             let (network, connections) = (namespace.network(), namespace.connections());
             let (program, told) = (namespace.go()?, self.told.clone());
             let seen = program.seen();
-            self.running.push(Running { host, program, passing, network, connections, background, is_attached });
+            self.running.push(RunningProgram { host, program, passing, network, connections, background, is_attached });
             let waits = move || {
                 let status = seen.map_or(FAILED, |seen| seen.wait().unwrap_or(FAILED));
                 // Whoever listens may have ended.

@@ -13,15 +13,15 @@ use super::lines::{Lines, LiveCommand, judge};
 pub(super) const STEP: Duration = Duration::from_millis(1);
 
 /// A line of the schedule whose answer is somebody else's affair: what is asked for, and when.
-pub(super) type Due = (Instant, LiveCommand);
+pub(super) type ScheduledCommand = (Instant, LiveCommand);
 
 /// See the module.
 pub(super) struct Scene {
     pub(super) world: LiveWorld,
     pub(super) lines: Lines,
-    schedule: VecDeque<Due>,
+    schedule: VecDeque<ScheduledCommand>,
     /// Lines of the schedule that have come to their time, and change nothing in the world.
-    due: VecDeque<Due>,
+    due: VecDeque<ScheduledCommand>,
 }
 
 impl Scene {
@@ -29,7 +29,7 @@ impl Scene {
     ///
     /// # Errors
     /// What is wrong with a line of the schedule.
-    pub(super) fn new(world: LiveWorld, mut schedule: Vec<Due>) -> Result<Self, String> {
+    pub(super) fn new(world: LiveWorld, mut schedule: Vec<ScheduledCommand>) -> Result<Self, String> {
         let lines = Lines::of(&world);
         judge(&world, &schedule)?;
         // Equal times stay in the order of the file.

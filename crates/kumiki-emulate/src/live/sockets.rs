@@ -25,7 +25,7 @@ pub(super) fn open(text: &str) -> Result<Box<dyn RealDevice>, String> {
     let path = Path::new(path);
     match word {
         _ if path.as_os_str().is_empty() => Err("expected listen:PATH, unix:PATH or datagrams:PATH".to_owned()),
-        "listen" => Listening::new(path).map(|it| -> Box<dyn RealDevice> { Box::new(it) }).map_err(said),
+        "listen" => StreamPort::new(path).map(|it| -> Box<dyn RealDevice> { Box::new(it) }).map_err(said),
         "unix" => {
             let frames = UnixStream::connect(path).and_then(Frames::stream).map_err(said)?;
             Ok(Box::new(frames))
@@ -74,13 +74,13 @@ impl RealDevice for Named {
 }
 
 /// A stream, or the wait for one: what is for the host meanwhile is lost, as on a line at whose end is nobody.
-struct Listening {
+struct StreamPort {
     listener: UnixListener,
     frames: Option<Frames>,
     _file: OnDisk,
 }
 
-impl Listening {
+impl StreamPort {
     fn new(path: &Path) -> io::Result<Self> {
         let listener = line::listen_at(path)?;
         let file = OnDisk(path.to_owned());
@@ -108,7 +108,7 @@ impl Listening {
     }
 }
 
-impl RealDevice for Listening {
+impl RealDevice for StreamPort {
     fn descriptors(&self) -> Descriptors<'_> {
         let waiting = Descriptors { read: Some(self.listener.as_fd()), write: None };
         self.frames.as_ref().map_or(waiting, RealDevice::descriptors)

@@ -7,9 +7,9 @@ use kumiki_io::Clock;
 use kumiki_octets::text::counted;
 use serde_json::{Map, Value, json};
 
-use super::engine::{Crossed, Engine};
+use super::engine::{Engine, HostTraffic};
 
-fn hosts<C: Clock>(engine: &Engine<C>) -> impl Iterator<Item = (&str, &Crossed)> {
+fn hosts<C: Clock>(engine: &Engine<C>) -> impl Iterator<Item = (&str, &HostTraffic)> {
     engine.world().real().iter().map(|host| host.name.as_str()).zip(engine.crossed())
 }
 
@@ -25,7 +25,7 @@ fn media<C: Clock>(engine: &Engine<C>) -> impl Iterator<Item = (&str, Vec<(&'sta
 /// In lines for people.
 pub(super) fn as_text<C: Clock>(engine: &Engine<C>) -> String {
     let mut text = String::new();
-    for (name, Crossed { sent, got, lost, late }) in hosts(engine) {
+    for (name, HostTraffic { sent, got, lost, late }) in hosts(engine) {
         let _ = writeln!(
             text,
             "{name}: sent {packets}, got {got}, late {}",
@@ -48,7 +48,7 @@ pub(super) fn as_text<C: Clock>(engine: &Engine<C>) -> String {
 pub(super) fn as_json<C: Clock>(engine: &Engine<C>) -> String {
     let ms = |time: Duration| time.as_secs_f64() * 1e3;
     let hosts: Map<String, Value> = hosts(engine)
-        .map(|(name, Crossed { sent, got, lost, late })| {
+        .map(|(name, HostTraffic { sent, got, lost, late })| {
             let late = json!({ "mean": ms(late.mean()), "p99": ms(late.quantile(990)), "max": ms(late.most()) });
             (name.to_owned(), json!({ "sent": sent, "got": got, "lost": lost, "late_ms": late }))
         })

@@ -15,12 +15,12 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 /// A network that somebody may be in. As long as this is there no other one is taken for it.
 #[derive(Clone, Debug)]
-pub(crate) struct Inhabited {
+pub(crate) struct InhabitedNetwork {
     _file: Arc<OwnedFd>,
     identity: (u64, u64),
 }
 
-impl Inhabited {
+impl InhabitedNetwork {
     /// That of `/proc/self/ns/net`, opened in it.
     pub(super) fn new(file: OwnedFd) -> io::Result<Self> {
         let found = fstat(file.as_fd())?;
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn whoever_has_the_network_is_in_it_until_it_has_ended() {
-        let own = Inhabited::new(fs::File::open("/proc/self/ns/net").unwrap().into()).unwrap();
+        let own = InhabitedNetwork::new(fs::File::open("/proc/self/ns/net").unwrap().into()).unwrap();
         assert!(own.is_any_left());
         let mut child = Command::new("sleep").arg("600").stdin(Stdio::null()).spawn().unwrap();
         let id = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();

@@ -22,7 +22,7 @@ use super::connections;
 use super::handover::{self, Kind};
 use super::network::HOSTS;
 use super::remedy::{Facts, Step, remedy};
-use super::{DEVICE, Network, RESOLVER, Replaced};
+use super::{DEVICE, Network, RESOLVER, ReplacedFile};
 
 /// The status of a shell for a program that is not there, and for one that cannot be executed.
 const NOT_FOUND: u8 = 127;
@@ -36,7 +36,7 @@ const REPLACED: [&str; 2] = [RESOLVER, HOSTS];
 pub(super) struct Order {
     pub(super) network: Network,
     /// What takes the place of which file.
-    pub(super) replaced: Vec<Replaced>,
+    pub(super) replaced: Vec<ReplacedFile>,
     /// The program and its arguments.
     pub(super) program: Vec<OsString>,
 }
@@ -57,7 +57,7 @@ impl Order {
         let (files, program) = rest.split_at_checked(REPLACED.len())?;
         let network = serde_json::from_str(network.to_str()?).ok()?;
         let replaced = REPLACED.into_iter().zip(files).filter(|(_, by)| !by.is_empty());
-        let replaced = replaced.map(|(path, by)| Replaced { by: PathBuf::from(by), path }).collect();
+        let replaced = replaced.map(|(path, by)| ReplacedFile { by: PathBuf::from(by), path }).collect();
         (!program.is_empty()).then(|| Self { network, replaced, program: program.to_vec() })
     }
 }
@@ -122,7 +122,7 @@ fn prepare(order: &Order) -> Result<Tun, SetupFailure> {
         rustix::process::setpgid(None, None).map_err(|why| format!("no process group: {why}"))?;
     }
     separate(!order.replaced.is_empty())?;
-    for Replaced { by, path } in &order.replaced {
+    for ReplacedFile { by, path } in &order.replaced {
         rustix::mount::mount_bind(by, *path).map_err(|why| {
             let step = if *path == RESOLVER { Step::Resolver } else { Step::Hosts };
             refused(step, &format!("cannot put a file in the place of {path}"), &why.into())
@@ -233,7 +233,7 @@ mod tests {
     fn an_order_is_read_as_it_was_written() {
         let order = Order {
             network: Network::of_link(1400),
-            replaced: vec![Replaced { by: PathBuf::from("/tmp/a b"), path: HOSTS }],
+            replaced: vec![ReplacedFile { by: PathBuf::from("/tmp/a b"), path: HOSTS }],
             program: ["echo", "--", "-n"].map(OsString::from).to_vec(),
         };
         assert_eq!(Order::parse(&order.arguments()), Some(order.clone()));

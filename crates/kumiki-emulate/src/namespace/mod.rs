@@ -39,9 +39,9 @@ mod tests;
 pub(crate) use connections::Connections;
 pub(crate) use groups::is_any_left_of;
 use handover::Kind;
-pub(crate) use inhabitants::Inhabited;
+pub(crate) use inhabitants::InhabitedNetwork;
 pub(crate) use inside::not_begun;
-pub(crate) use network::{Files, Network, Replaced};
+pub(crate) use network::{Files, Network, ReplacedFile};
 
 /// The program's address: of the networks for benchmarks (RFC 2544), of which no host that it wants to reach has one.
 pub const OWN_4: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 2);
@@ -82,7 +82,7 @@ pub(crate) struct Namespace {
     child: Child,
     id: Pid,
     process: OwnedFd,
-    network: Inhabited,
+    network: InhabitedNetwork,
     connections: Connections,
     socket: OwnedFd,
 }
@@ -94,7 +94,7 @@ pub(crate) struct Program(Child);
 pub(crate) struct ExitWatcher(Pid);
 
 /// Passes signals on to a program.
-pub(crate) struct Passing {
+pub(crate) struct SignalForwarder {
     id: Pid,
     process: OwnedFd,
 }
@@ -161,7 +161,7 @@ impl Namespace {
     }
 
     /// The network that it has.
-    pub(crate) fn network(&self) -> Inhabited {
+    pub(crate) fn network(&self) -> InhabitedNetwork {
         self.network.clone()
     }
 
@@ -174,8 +174,8 @@ impl Namespace {
     ///
     /// # Errors
     /// Where the process may have no more descriptors.
-    pub(crate) fn passing(&self) -> io::Result<Passing> {
-        Ok(Passing { id: self.id, process: self.process.try_clone()? })
+    pub(crate) fn passing(&self) -> io::Result<SignalForwarder> {
+        Ok(SignalForwarder { id: self.id, process: self.process.try_clone()? })
     }
 }
 
@@ -208,9 +208,9 @@ fn adopt(
     child: &Child,
     (network, device): (OwnedFd, OwnedFd),
     mtu: u16,
-) -> Result<(Pid, OwnedFd, Inhabited, Tun), String> {
+) -> Result<(Pid, OwnedFd, InhabitedNetwork, Tun), String> {
     let (id, process) = process(child)?;
-    let network = Inhabited::new(network).map_err(|why| format!("the network: {why}"))?;
+    let network = InhabitedNetwork::new(network).map_err(|why| format!("the network: {why}"))?;
     let tun = Tun::adopt(device, mtu).map_err(|why| format!("the device: {why}"))?;
     Ok((id, process, network, tun))
 }
@@ -251,7 +251,7 @@ impl ExitWatcher {
     }
 }
 
-impl Passing {
+impl SignalForwarder {
     /// Passes signals on to `program`.
     ///
     /// # Errors

@@ -60,7 +60,7 @@ impl Network {
 
 /// A file in the place of another one, for the program alone.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Replaced {
+pub(crate) struct ReplacedFile {
     /// The one that is there in its place.
     pub(crate) by: PathBuf,
     /// The one that cannot be seen.
@@ -78,7 +78,7 @@ pub(crate) struct Files {
 
 impl Files {
     /// Makes them. They are there as long as the first of the results.
-    pub(super) fn make(&self) -> Result<(Vec<NamedTempFile>, Vec<Replaced>), String> {
+    pub(super) fn make(&self) -> Result<(Vec<NamedTempFile>, Vec<ReplacedFile>), String> {
         let resolver =
             self.resolver.map(|by| (RESOLVER, Box::new(move |text: &str| resolver_text(by, text)) as Change));
         let hosts =
@@ -90,7 +90,7 @@ impl Files {
             };
             let file =
                 made(&change(&text)).map_err(|why| format!("a file in {}: {why}", std::env::temp_dir().display()))?;
-            replaced.push(Replaced { by: file.path().to_owned(), path });
+            replaced.push(ReplacedFile { by: file.path().to_owned(), path });
             kept.push(file);
         }
         Ok((kept, replaced))

@@ -13,7 +13,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use super::target::{Host, Target};
-use super::{How, Wish};
+use super::{CallerRequest, ReplyStyle};
 
 /// The longest head of a request, and the most fields in it.
 const LONGEST: usize = 64 << 10;
@@ -25,7 +25,7 @@ const ESTABLISHED: &[u8] = b"HTTP/1.1 200 Connection established\r\n\r\n";
 const OWN_FIELDS: [&str; 5] = ["connection", "proxy-connection", "proxy-authorization", "keep-alive", "upgrade"];
 
 /// Hears the request; `None` where that was refused, or nobody asked for anything.
-pub(super) async fn wish(caller: &mut TcpStream) -> io::Result<Option<Wish>> {
+pub(super) async fn wish(caller: &mut TcpStream) -> io::Result<Option<CallerRequest>> {
     let mut head = Vec::new();
     loop {
         let known = head.len();
@@ -53,7 +53,7 @@ fn is_to_parse(head: &mut Vec<u8>, known: usize) -> bool {
     !head.is_empty() && (known == 0 || more.contains(&b'\n') || head.len() >= LONGEST)
 }
 
-async fn bad(caller: &mut TcpStream, why: &str) -> io::Result<Option<Wish>> {
+async fn bad(caller: &mut TcpStream, why: &str) -> io::Result<Option<CallerRequest>> {
     respond(
         caller,
         "400 Bad Request",
@@ -77,7 +77,7 @@ async fn respond(caller: &mut TcpStream, status: &str, text: &str) -> io::Result
 }
 
 /// What `octets` ask for; `None` where they are not all there. `Err` says what is wrong.
-fn parse(octets: &[u8]) -> Result<Option<Wish>, String> {
+fn parse(octets: &[u8]) -> Result<Option<CallerRequest>, String> {
     let mut fields = [httparse::EMPTY_HEADER; FIELDS];
     let mut request = httparse::Request::new(&mut fields);
     let len = match request.parse(octets) {
@@ -90,7 +90,10 @@ fn parse(octets: &[u8]) -> Result<Option<Wish>, String> {
     let no_target = || format!("`{asked}` is nothing that {method} could be for");
     if method == "CONNECT" {
         let target = authority(asked, None).ok_or_else(no_target)?;
-        return Ok(Some(Wish::Connect { target, how: How::Http { established: ESTABLISHED, ahead: rest.to_vec() } }));
+        return Ok(Some(CallerRequest::Connect {
+            target,
+            how: ReplyStyle::Http { established: ESTABLISHED, ahead: rest.to_vec() },
+        }));
     }
     let (target, path) = uri(asked).ok_or_else(no_target)?;
     let mut ahead = Vec::new();
@@ -104,7 +107,7 @@ fn parse(octets: &[u8]) -> Result<Option<Wish>, String> {
     }
     ahead.extend_from_slice(b"Connection: close\r\n\r\n");
     ahead.extend_from_slice(rest);
-    Ok(Some(Wish::Connect { target, how: How::Http { established: b"", ahead } }))
+    Ok(Some(CallerRequest::Connect { target, how: ReplyStyle::Http { established: b"", ahead } }))
 }
 
 /// The fields that are not for the server: those that always are about one connection, and those that `Connection` names.
@@ -142,7 +145,7 @@ mod tests {
 
     fn connect(octets: &str) -> (String, &'static [u8], String) {
         match parse(octets.as_bytes()) {
-            Ok(Some(Wish::Connect { target, how: How::Http { established, ahead } })) => {
+            Ok(Some(CallerRequest::Connect { target, how: ReplyStyle::Http { established, ahead } })) => {
                 (target.to_string(), established, String::from_utf8(ahead).unwrap())
             }
             Ok(_) => panic!("no connection"),

@@ -162,22 +162,22 @@ async fn serve_caller(mut caller: TcpStream, shared: &Shared) -> io::Result<()> 
         if first == [SOCKS_5] { socks::wish(&mut caller).await } else { http::wish(&mut caller).await }
     });
     match wish.await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?? {
-        Some(Wish::Connect { target, how }) => connect(caller, target, how, shared).await,
-        Some(Wish::Datagrams) => socks::datagrams(caller, shared).await,
+        Some(CallerRequest::Connect { target, how }) => connect(caller, target, how, shared).await,
+        Some(CallerRequest::Datagrams) => socks::datagrams(caller, shared).await,
         None => Ok(()),
     }
 }
 
 /// What a caller wants.
-enum Wish {
+enum CallerRequest {
     /// A connection.
-    Connect { target: target::Target, how: How },
+    Connect { target: target::Target, how: ReplyStyle },
     /// To send datagrams, as long as the connection lasts.
     Datagrams,
 }
 
 /// How a caller is told what became of its wish, and what goes ahead of all that it sends from then on.
-enum How {
+enum ReplyStyle {
     Socks,
     Http {
         /// Told where it stands: of `CONNECT` alone, as a request is answered by the server.
@@ -195,24 +195,24 @@ async fn gone(caller: &TcpStream, is_tunnel: bool) {
     }
 }
 
-async fn connect(mut caller: TcpStream, target: target::Target, how: How, shared: &Shared) -> io::Result<()> {
-    let is_tunnel = !matches!(how, How::Http { established: b"", .. });
+async fn connect(mut caller: TcpStream, target: target::Target, how: ReplyStyle, shared: &Shared) -> io::Result<()> {
+    let is_tunnel = !matches!(how, ReplyStyle::Http { established: b"", .. });
     let connected = tokio::select! {
         connected = target.connect(shared) => connected,
         () = gone(&caller, is_tunnel) => return Ok(()),
     };
     let mut near = match (connected, &how) {
-        (Ok(near), How::Socks) => {
+        (Ok(near), ReplyStyle::Socks) => {
             socks::reply(&mut caller, Ok(near.local_addr()?)).await?;
             near
         }
-        (Ok(mut near), How::Http { established, ahead }) => {
+        (Ok(mut near), ReplyStyle::Http { established, ahead }) => {
             tokio::io::AsyncWriteExt::write_all(&mut caller, established).await?;
             tokio::io::AsyncWriteExt::write_all(&mut near, ahead).await?;
             near
         }
-        (Err(why), How::Socks) => return socks::reply(&mut caller, Err(&why)).await,
-        (Err(why), How::Http { .. }) => return http::refuse(&mut caller, &target, &why).await,
+        (Err(why), ReplyStyle::Socks) => return socks::reply(&mut caller, Err(&why)).await,
+        (Err(why), ReplyStyle::Http { .. }) => return http::refuse(&mut caller, &target, &why).await,
     };
     let _ = near.set_nodelay(true);
     // Where this ends before the connection has, neither side must take that for an end in order.
@@ -233,7 +233,7 @@ mod tests {
     use kumiki_io::RealClock;
 
     use super::*;
-    use crate::gateway::{Places, Serving};
+    use crate::gateway::{GatewayThread, Places};
     use crate::hop;
 
     /// A server beyond the path hears of nobody but the caller, whatever others on this host send to the caller's relay.
@@ -241,7 +241,7 @@ mod tests {
     fn datagrams_of_others_do_not_pass_for_the_callers() {
         kumiki_watchdog::minute();
         let [near, far] = hop::pair(1500, RealClock::start()).unwrap();
-        let gateway = Serving::start(Box::new(far), (1500, 1 << 30), Places::of_link(true), |_| {}).unwrap();
+        let gateway = GatewayThread::start(Box::new(far), (1500, 1 << 30), Places::of_link(true), |_| {}).unwrap();
         let proxy = Proxy::start((Ipv4Addr::LOCALHOST, 0).into(), Box::new(near), 1500, true, |_| {}).unwrap();
         let socket = || UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let (server, caller, other) = (socket(), socket(), socket());

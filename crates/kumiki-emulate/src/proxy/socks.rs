@@ -15,7 +15,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpStream, UdpSocket};
 
 use super::target::{Host, Target};
-use super::{How, SOCKS_5, Shared, Wish};
+use super::{CallerRequest, ReplyStyle, SOCKS_5, Shared};
 
 const NO_AUTHENTICATION: u8 = 0x00;
 const NO_ACCEPTABLE_METHODS: u8 = 0xff;
@@ -38,7 +38,7 @@ const ADDRESS_TYPE_NOT_SUPPORTED: u8 = 0x08;
 const LONGEST: usize = 65_535 + 22;
 
 /// Agrees on a method and hears the request; `None` where that was refused.
-pub(super) async fn wish(caller: &mut TcpStream) -> io::Result<Option<Wish>> {
+pub(super) async fn wish(caller: &mut TcpStream) -> io::Result<Option<CallerRequest>> {
     let mut methods = vec![0; usize::from(head::<2>(caller).await?[1])];
     caller.read_exact(&mut methods).await?;
     if !methods.contains(&NO_AUTHENTICATION) {
@@ -55,8 +55,8 @@ pub(super) async fn wish(caller: &mut TcpStream) -> io::Result<Option<Wish>> {
         return Ok(None);
     };
     match command {
-        CONNECT => Ok(Some(Wish::Connect { target, how: How::Socks })),
-        UDP_ASSOCIATE => Ok(Some(Wish::Datagrams)),
+        CONNECT => Ok(Some(CallerRequest::Connect { target, how: ReplyStyle::Socks })),
+        UDP_ASSOCIATE => Ok(Some(CallerRequest::Datagrams)),
         _ => {
             answer(caller, COMMAND_NOT_SUPPORTED, None).await?;
             Ok(None)
