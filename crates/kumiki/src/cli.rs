@@ -39,7 +39,7 @@ pub(crate) enum Command {
     #[command(visible_alias = "list")]
     Scenarios(Scenarios),
     /// Show what is left of the line rate below each layer's overhead
-    Limit(One),
+    Limit(OneScenario),
     /// Show the protocol graph
     Graph(Graph),
     /// Show what is in a capture, in octets or in hexadecimal text, and what is wrong with it
@@ -189,7 +189,7 @@ pub(crate) struct Merge {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct One {
+pub(crate) struct OneScenario {
     #[command(flatten)]
     pub(crate) scenario: Scenario,
 }
@@ -285,7 +285,7 @@ pub(crate) struct Script {
     pub(crate) paths: Vec<PathBuf>,
     /// What to test instead of our stack in virtual time
     #[arg(long, value_name = "linux")]
-    pub(crate) against: Option<Against>,
+    pub(crate) against: Option<OtherStack>,
     /// The network namespace that this runs in was made for it: make no other (one script, with --against linux)
     #[arg(long, requires = "against")]
     pub(crate) here: bool,
@@ -313,7 +313,7 @@ pub(crate) enum Transport {
 
 /// A stack other than ours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
-pub(crate) enum Against {
+pub(crate) enum OtherStack {
     /// The kernel's, in a network namespace of its own for each script
     Linux,
 }
@@ -523,7 +523,7 @@ fn with_port(text: &str) -> Result<SocketAddr, String> {
 /// Who calls whom.
 #[derive(Args, Debug)]
 #[command(group(ArgGroup::new("begin").required(true).args(["to", "listen"])))]
-pub(crate) struct Begin {
+pub(crate) struct CallArguments {
     /// Call this address and port, such as 10.9.0.1:5001; an IPv6 address in square brackets
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = with_port)]
     pub(crate) to: Option<SocketAddr>,
@@ -552,7 +552,7 @@ pub(crate) struct Source {
     #[command(flatten)]
     pub(crate) live: Live,
     #[command(flatten)]
-    pub(crate) begin: Begin,
+    pub(crate) begin: CallArguments,
     /// How much to send on each connection
     #[arg(long, value_name = "SIZE", default_value = "64MiB")]
     pub(crate) bytes: String,
@@ -563,7 +563,7 @@ pub(crate) struct Sink {
     #[command(flatten)]
     pub(crate) live: Live,
     #[command(flatten)]
-    pub(crate) begin: Begin,
+    pub(crate) begin: CallArguments,
 }
 
 #[derive(Args, Debug)]

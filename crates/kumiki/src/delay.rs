@@ -140,7 +140,7 @@ pub(crate) struct LinesOptions {
 
 impl LinesOptions {
     /// What `--at` and `--schedule` say, where `timed` reads their lines.
-    pub(crate) fn schedule<C>(&self, timed: impl Fn(&str) -> Timed<C>) -> Result<Vec<(Instant, C)>, Stop> {
+    pub(crate) fn schedule<C>(&self, timed: impl Fn(&str) -> ScheduleLine<C>) -> Result<Vec<(Instant, C)>, Stop> {
         let mut schedule = Vec::new();
         for pair in self.at.chunks_exact(2) {
             let at = timed(&pair.join(" "));
@@ -159,7 +159,7 @@ impl LinesOptions {
 }
 
 /// A line of a schedule; `None` where nothing is in it.
-type Timed<C> = Result<Option<(Instant, C)>, String>;
+type ScheduleLine<C> = Result<Option<(Instant, C)>, String>;
 
 /// Whether the standard input is ours to read: a job in the background would be stopped for it.
 fn may_read() -> bool {

@@ -56,7 +56,7 @@ pub(crate) fn take(args: &cli::Sink, name: &str) -> Result<(), Stop> {
     talk(name, &args.live, &args.begin, act)
 }
 
-fn talk(name: &str, args: &cli::Live, begin: &cli::Begin, act: Act) -> Result<(), Stop> {
+fn talk(name: &str, args: &cli::Live, begin: &cli::CallArguments, act: Act) -> Result<(), Stop> {
     if let Some(group) = begin.group {
         group_can_be("--group", args, group)?;
     }
@@ -153,7 +153,7 @@ pub(crate) fn ttcp(args: &cli::Ttcp) -> Result<(), Stop> {
     }
     let write = u32::try_from(length.count()).unwrap_or(u32::MAX);
     let octets = length.count().saturating_mul(args.count);
-    let begin = cli::Begin {
+    let begin = cli::CallArguments {
         to: args.transmit.map(|host| SocketAddr::new(host, args.port)),
         listen: args.receive.then_some(args.port),
         group: args.group,

@@ -38,7 +38,7 @@ enum MmsCommand {
     /// Give a file another name
     Mv(Move),
     /// Delete files
-    Rm(Many),
+    Rm(DeleteArguments),
     /// Fetch what is new in a directory or in a list of names
     Collect(Collect),
 }
@@ -55,7 +55,7 @@ struct Common {
     #[arg(long, value_name = "SIZE", default_value = "65000B")]
     pdu: String,
     #[command(flatten)]
-    manner: Manner,
+    manner: OutputManner,
 }
 
 /// How files are fetched.
@@ -123,7 +123,7 @@ struct Move {
 }
 
 #[derive(Args, Debug)]
-struct Many {
+struct DeleteArguments {
     /// The first
     #[arg(value_name = "URL", value_parser = Url::of_mms)]
     url: Url,

@@ -14,19 +14,19 @@ pub(crate) struct WallOptions {
     run_as: Option<RunAs>,
     /// Leave walls out that are raised otherwise: no-new-privs, landlock, seccomp, with commas between; or all
     #[arg(long, value_name = "WALL", value_delimiter = ',', value_parser = walls)]
-    no_wall: Vec<Left>,
+    no_wall: Vec<OmittedWalls>,
 }
 
 /// Walls that are left out.
 #[derive(Clone, Debug)]
-struct Left(Vec<Wall>);
+struct OmittedWalls(Vec<Wall>);
 
-fn walls(text: &str) -> Result<Left, String> {
+fn walls(text: &str) -> Result<OmittedWalls, String> {
     let text = text.trim();
     if text == "all" {
-        return Ok(Left(Wall::ALL.to_vec()));
+        return Ok(OmittedWalls(Wall::ALL.to_vec()));
     }
-    text.parse().map(|wall| Left(vec![wall])).map_err(|why| format!("{why}, or all of them"))
+    text.parse().map(|wall| OmittedWalls(vec![wall])).map_err(|why| format!("{why}, or all of them"))
 }
 
 impl WallOptions {

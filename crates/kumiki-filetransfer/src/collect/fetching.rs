@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::files::disk::Disk;
 use crate::osi::{ContentsType, Failure, Operation, Protocols};
 
-use super::placing::Whole;
+use super::placing::FetchedFile;
 use super::state::State;
 use super::{Collection, Doing, Event, Teller};
 use crate::local::{MOST, Part, Receipt};
@@ -82,7 +82,7 @@ impl<D: Disk, T: Teller> Collection<D, T> {
                 restart_at,
                 sink: Box::new(part),
             };
-            self.doing = Some(Doing::Fetching(Whole { job, part: name, path, receipt }));
+            self.doing = Some(CollectStep::Fetching(FetchedFile { job, part: name, path, receipt }));
             return Some(operation);
         }
     }

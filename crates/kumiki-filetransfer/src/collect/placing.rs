@@ -11,7 +11,7 @@ use super::{Collection, Event, Teller};
 use crate::local::{Part, Receipt, Received, checksum, directory_of};
 
 /// A file that has come, or comes.
-pub(super) struct Whole {
+pub(super) struct FetchedFile {
     pub(super) job: Job,
     /// Under which name it comes.
     pub(super) part: PathBuf,
@@ -22,13 +22,13 @@ pub(super) struct Whole {
 
 impl<D: Disk, T: Teller> Collection<D, T> {
     /// Files are here: the state says so when this is done.
-    pub(super) fn keep(&mut self, all: Vec<Whole>) {
+    pub(super) fn keep(&mut self, all: Vec<FetchedFile>) {
         if all.is_empty() {
             return;
         }
         let mut lines = String::new();
         let mut kept = Vec::new();
-        for Whole { job, path, receipt, .. } in all {
+        for FetchedFile { job, path, receipt, .. } in all {
             let it = receipt.read();
             let (line, local, is_known) = self.note(&job, &path, &it);
             lines.push_str(&line);

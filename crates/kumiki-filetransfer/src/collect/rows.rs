@@ -29,12 +29,12 @@ fn numbered(name: &str) -> Option<(Key<'_>, u64)> {
 
 /// Numbers that follow one another, the last one followed by the first.
 #[derive(Clone, Copy, Debug)]
-struct Circle {
+struct CyclicNumbers {
     first: u64,
     last: u64,
 }
 
-impl Circle {
+impl CyclicNumbers {
     /// That of numbers with so many digits: from 0 where there is a 0, else from 1.
     fn of(digits: usize, numbers: &BTreeSet<u64>, range: Option<Range>) -> Self {
         let inside = |it: &Range| numbers.iter().all(|number| (it.0..=it.1).contains(number));
@@ -76,7 +76,7 @@ impl Circle {
 /// One row.
 struct Row<'a> {
     key: Key<'a>,
-    circle: Circle,
+    circle: CyclicNumbers,
     /// All that are there.
     there: BTreeSet<u64>,
     /// What of it is new or has changed, in the order of the circle.
@@ -125,7 +125,7 @@ impl<'a> Rows<'a> {
         let rows = numbers.into_iter().map(|(key, there)| {
             let came = came.remove(&key).unwrap_or_default();
             let known = there.iter().chain(&came).copied().collect();
-            let circle = Circle::of(key.1, &known, range);
+            let circle = CyclicNumbers::of(key.1, &known, range);
             // What came late, or once more, is not the last.
             let later = |last: u64, number| {
                 if circle.is_ahead(last, number) { number } else { last }
@@ -204,7 +204,7 @@ impl Row<'_> {
 }
 
 /// The first number of a row of which nothing was collected.
-fn behind_the_widest_hole(circle: Circle, numbers: &[u64]) -> u64 {
+fn behind_the_widest_hole(circle: CyclicNumbers, numbers: &[u64]) -> u64 {
     let before = numbers.last().into_iter().chain(numbers);
     let widest = before
         .zip(numbers)

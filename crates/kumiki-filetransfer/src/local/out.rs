@@ -21,7 +21,7 @@ pub struct Out {
     /// The checksum of what was written.
     digest: Sha256,
     /// All of the file comes once more, and perhaps it is another one.
-    again: Option<Again>,
+    again: Option<OutputComparison>,
     /// What makes CR LF to LF, where it is to be.
     localiser: Option<CrlfToLf>,
     receipt: Receipt,
@@ -29,12 +29,12 @@ pub struct Out {
 
 /// How far what comes once more was compared with what was written, and its checksum up to there.
 #[derive(Default)]
-struct Again {
+struct OutputComparison {
     compared: u64,
     digest: Sha256,
 }
 
-impl Out {
+impl StandardOutput {
     /// Standard output.
     pub fn standard() -> Self {
         Self {
@@ -122,7 +122,7 @@ impl Out {
     }
 }
 
-impl Sink for Out {
+impl Sink for StandardOutput {
     fn write(&mut self, offset: u64, mut data: Message) -> Result<(), String> {
         let gap = "what comes does not follow what came";
         self.compare(offset, &data)?;
@@ -168,7 +168,7 @@ impl Sink for Out {
 
     fn secured(&mut self, at: Option<Secured>) {
         if at.is_none() && self.written > 0 {
-            self.again = Some(Again::default());
+            self.again = Some(OutputComparison::default());
         }
     }
 }
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn what_was_written_is_compared_with_what_comes_again() {
         let again = |parts: &[(u64, &[u8])]| {
-            let (mut out, receipt) = Out::open(Path::new("/dev/null")).unwrap();
+            let (mut out, receipt) = StandardOutput::open(Path::new("/dev/null")).unwrap();
             out.write(0, Message::from_octets(b"abcd")).unwrap();
             out.secured(None);
             for &(offset, octets) in parts {

@@ -19,7 +19,7 @@ use self::unfinished::{
 };
 use super::newlines::localise;
 use super::note::{self, Note};
-use super::settler::{Settler, Whole};
+use super::settler::{CompleteFile, Settler};
 use super::{Receipt, directory_of, path_shown};
 
 /// Bytes that are compared at a time.
@@ -48,7 +48,7 @@ pub struct Part<D: Disk = System> {
     lost: Option<String>,
     interrupted: Option<Secured>,
     /// What puts it into its place when it is whole, if that is somebody else.
-    settler: Option<Sender<Whole<D>>>,
+    settler: Option<Sender<CompleteFile<D>>>,
 }
 
 impl Part {
@@ -276,7 +276,7 @@ impl<D: Disk> Part<D> {
         }
         self.disk.set_size(&self.file, self.size)?;
         permit(&self.disk, &self.file, &self.target, 0)?;
-        let whole = Whole {
+        let whole = CompleteFile {
             disk: self.disk.clone(),
             file: Arc::clone(&self.file),
             unfinished: self.part.clone(),

@@ -17,7 +17,7 @@ use super::{Receipt, checksum_of, directory_of, path_shown};
 pub(crate) const MOST: usize = 8;
 
 /// A file that has come whole.
-pub(super) struct Whole<D: Disk> {
+pub(super) struct CompleteFile<D: Disk> {
     pub(super) disk: D,
     pub(super) file: Arc<D::File>,
     /// Its name until it is in its place.
@@ -27,7 +27,7 @@ pub(super) struct Whole<D: Disk> {
     pub(super) receipt: Receipt,
 }
 
-impl<D: Disk> Whole<D> {
+impl<D: Disk> CompleteFile<D> {
     /// Its octets are on the disk and it is in its place when this is done; the directory is not synchronised. Gives its checksum, where it is wanted.
     fn place(&self) -> io::Result<String> {
         let digest = if self.checksum { checksum_of(&self.disk, &self.file)? } else { String::new() };
@@ -46,8 +46,8 @@ impl<D: Disk> Whole<D> {
 }
 
 /// Puts files into their places, and says so in their receipts.
-fn settle<D: Disk>(batch: &[Whole<D>]) {
-    let placed: Vec<io::Result<String>> = batch.iter().map(Whole::place).collect();
+fn settle<D: Disk>(batch: &[CompleteFile<D>]) {
+    let placed: Vec<io::Result<String>> = batch.iter().map(CompleteFile::place).collect();
     // Once for all of them: their names are there by now.
     let mut synced: BTreeMap<&Path, Result<(), Errno>> = BTreeMap::new();
     for (whole, placed) in batch.iter().zip(placed) {
@@ -70,7 +70,7 @@ pub struct Settler<D: Disk> {
     how: How,
 }
 
-enum How {
+enum SettlerMode {
     /// A thread, which says each time that it has done some.
     Thread(Receiver<()>),
     /// Whoever looks: what a thread does that is behind, at moments that are known.
@@ -89,14 +89,14 @@ impl<D: Disk> Settler<D> {
         let settling = std::thread::Builder::new().name("settler".to_owned());
         settling.spawn(move || {
             while let Ok(first) = come.recv() {
-                let batch: Vec<Whole<D>> = [first].into_iter().chain(come.try_iter()).collect();
+                let batch: Vec<CompleteFile<D>> = [first].into_iter().chain(come.try_iter()).collect();
                 settle(&batch);
                 drop(batch);
                 // Nobody may want to know any more.
                 let _ = done.send(());
             }
         })?;
-        let how = How::Thread(said);
+        let how = SettlerMode::Thread(said);
         Ok(Self { whole, how })
     }
 
@@ -111,25 +111,25 @@ impl<D: Disk> Settler<D> {
             let due = waiting.len().saturating_sub(most);
             settle(&waiting.drain(..due).collect::<Vec<_>>());
         };
-        let how = How::Looker(Box::new(look));
+        let how = SettlerMode::Looker(Box::new(look));
         Self { whole, how }
     }
 
     /// What files are given by.
-    pub(super) fn sender(&self) -> Sender<Whole<D>> {
+    pub(super) fn sender(&self) -> Sender<CompleteFile<D>> {
         self.whole.clone()
     }
 
     /// Sees what was done; where it is to `wait`, after some more. False where nothing more will be done.
     pub(crate) fn look(&mut self, wait: bool) -> bool {
         match &mut self.how {
-            How::Thread(said) if wait => said.recv().is_ok(),
-            How::Thread(said) => {
+            SettlerMode::Thread(said) if wait => said.recv().is_ok(),
+            SettlerMode::Thread(said) => {
                 while said.try_recv().is_ok() {}
                 true
             }
             #[cfg(test)]
-            How::Looker(look) => {
+            SettlerMode::Looker(look) => {
                 look(wait);
                 true
             }

@@ -16,7 +16,7 @@ use super::{Stop, picture, print, print_words};
 
 /// What both `compare` and `plot` choose of their sources.
 #[derive(Args, Debug)]
-pub(crate) struct Chosen {
+pub(crate) struct SourceChoice {
     /// Directories that run, reproduce or merge have left, and CSV files of one's own measurements; NAME=PATH to call one otherwise
     #[arg(value_name = "DIR|CSV", required = true)]
     pub(crate) sources: Vec<String>,
@@ -88,7 +88,7 @@ pub(super) fn level(text: &str) -> Result<Level, String> {
 )]
 pub(crate) struct CompareArgs {
     #[command(flatten)]
-    pub(crate) chosen: Chosen,
+    pub(crate) chosen: SourceChoice,
     /// The value that is compared: goodput_mbps, jain, completion_ms.p99, queues.LINE.END.mean and so on, as `[report] value` of a scenario
     #[arg(long, value_name = "NAME", default_value = "goodput_mbps")]
     pub(crate) value: String,

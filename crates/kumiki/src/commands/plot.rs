@@ -7,13 +7,13 @@ use kumiki_lab::figure::{Figure, Ink};
 use kumiki_lab::plot::{self, Options};
 use kumiki_lab::sources::Source;
 
-use super::compare::{Chosen, name};
+use super::compare::{SourceChoice, name};
 use super::{Stop, lines_shown, picture, print};
 
 #[derive(Args, Debug)]
 pub(crate) struct PlotArgs {
     #[command(flatten)]
-    pub(crate) chosen: Chosen,
+    pub(crate) chosen: SourceChoice,
     /// The horizontal axis: what is varied, a value of the rows, or a column; unless given what is varied first and has several numbers
     #[arg(long, value_name = "NAME")]
     pub(crate) x: Option<String>,

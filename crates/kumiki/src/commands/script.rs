@@ -47,10 +47,10 @@ pub(super) fn script(args: &cli::Script) -> Result<(), Stop> {
         (None, _) => one_by_one(&scripts, args, |script| {
             kumiki_script::run(script, args.record).map(Some).map_err(|fault| format!("{}: {fault}", script.file))
         })?,
-        (Some(cli::Against::Linux), true) => one_by_one(&scripts, args, |script| {
+        (Some(cli::OtherStack::Linux), true) => one_by_one(&scripts, args, |script| {
             kumiki_script::against_linux(script, args.record, None).map_err(|why| format!("{}: {why}", script.file))
         })?,
-        (Some(cli::Against::Linux), false) => in_namespaces(&scripts, args),
+        (Some(cli::OtherStack::Linux), false) => in_namespaces(&scripts, args),
     };
     told(&scripts, &verdicts, args)
 }

@@ -234,7 +234,7 @@ pub(crate) fn run(
     url: &Url,
     wanted: &Options,
     contents_type: Option<ContentsType>,
-    manner: Manner,
+    manner: OutputManner,
 ) -> Result<(), Stop> {
     let of = call.calls.protocol();
     let settler = Settler::start().map_err(|why| Stop::Failed(format!("no thread: {why}")))?;

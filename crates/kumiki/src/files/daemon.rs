@@ -31,7 +31,7 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "DIR", required = true)]
     root: Option<PathBuf>,
     #[command(flatten)]
-    reach: Reach,
+    reach: ListenArguments,
     #[command(flatten)]
     who: AccessArgs,
     #[command(flatten)]
@@ -60,7 +60,7 @@ pub(crate) struct Serve {
 /// How callers reach it.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "How callers reach it")]
-struct Reach {
+struct ListenArguments {
     #[arg(
         long,
         value_name = "ADDRESS[:PORT]",
@@ -213,7 +213,7 @@ impl FromStr for ListenAddress {
     }
 }
 
-impl Reach {
+impl ListenArguments {
     /// Refuses what would be of no use: what is said of X.25 where no callers come by it.
     fn check(&self) -> Result<(), Stop> {
         let of_x25 = [

@@ -21,7 +21,7 @@ use kumiki_filetransfer::local::{Contents, FetchTarget, Out, Part, Receipt, note
 
 /// How much is told.
 #[derive(Args, Clone, Copy, Debug)]
-pub(crate) struct Manner {
+pub(crate) struct OutputManner {
     /// Tell what the layers do
     #[arg(short, long)]
     pub(crate) verbose: bool,
@@ -195,7 +195,7 @@ pub(crate) fn narrated(of: Protocols, outcome: &OperationOutcome) -> String {
 pub(crate) fn work(
     call: &Call,
     operations: Vec<Operation>,
-    manner: Manner,
+    manner: OutputManner,
     expected: Option<u64>,
 ) -> Result<Vec<OperationOutcome>, Stop> {
     let mut plan = Plan {
@@ -225,7 +225,7 @@ fn is_done(left: usize, outcomes: &[OperationOutcome]) -> bool {
 }
 
 /// How an association ended.
-pub(crate) fn look_at(association: &Association, call: &Call, manner: Manner) -> Result<(), Stop> {
+pub(crate) fn look_at(association: &Association, call: &Call, manner: OutputManner) -> Result<(), Stop> {
     if manner.verbose {
         let (received, sent) = association.octets;
         let millis = association.elapsed.as_nanos() / 1_000_000;
@@ -346,7 +346,7 @@ pub(crate) fn get(
     to: Option<&Path>,
     resume: bool,
     (contents_type, is_text): (Option<ContentsType>, bool),
-    manner: Manner,
+    manner: OutputManner,
 ) -> Result<(), Stop> {
     let (name, of) = (url.name.clone(), call.calls.protocol());
     let Destination { path, sink, receipt, restart_at, goes_on } = match target(url, to)? {
@@ -439,7 +439,7 @@ pub(crate) fn put(
     name: &str,
     (contents_type, mode, is_text): (ContentsType, PutMode, bool),
     resume: bool,
-    manner: Manner,
+    manner: OutputManner,
 ) -> Result<(), Stop> {
     let is_input = file.as_os_str() == OsStr::new("-");
     let contents = match (is_input, resume) {
@@ -476,7 +476,7 @@ pub(crate) fn put(
 }
 
 /// Lists the directory of a URL.
-pub(crate) fn list(call: &Call, url: &Url, json: bool, manner: Manner) -> Result<(), Stop> {
+pub(crate) fn list(call: &Call, url: &Url, json: bool, manner: OutputManner) -> Result<(), Stop> {
     let list = Operation::List { name: directory(&url.name) };
     let outcomes = work(call, vec![list], manner, None)?;
     all_done(&outcomes)?;
@@ -489,7 +489,7 @@ pub(crate) fn list(call: &Call, url: &Url, json: bool, manner: Manner) -> Result
 }
 
 /// Shows the attributes of the file of a URL.
-pub(crate) fn stat(call: &Call, url: &Url, json: bool, manner: Manner) -> Result<(), Stop> {
+pub(crate) fn stat(call: &Call, url: &Url, json: bool, manner: OutputManner) -> Result<(), Stop> {
     let stat = Operation::Stat { name: directory(&url.name) };
     let outcomes = work(call, vec![stat], manner, None)?;
     all_done(&outcomes)?;
@@ -507,13 +507,13 @@ pub(crate) fn stat(call: &Call, url: &Url, json: bool, manner: Manner) -> Result
 }
 
 /// Does what gives nothing to show.
-pub(crate) fn plain(call: &Call, operations: Vec<Operation>, manner: Manner) -> Result<(), Stop> {
+pub(crate) fn plain(call: &Call, operations: Vec<Operation>, manner: OutputManner) -> Result<(), Stop> {
     let outcomes = work(call, operations, manner, None)?;
     all_done(&outcomes)
 }
 
 /// Gives the file of a URL another name.
-pub(crate) fn rename(call: &Call, url: &Url, to: &str, manner: Manner) -> Result<(), Stop> {
+pub(crate) fn rename(call: &Call, url: &Url, to: &str, manner: OutputManner) -> Result<(), Stop> {
     if Url::is_one(to) {
         return Err(Stop::Input(format!(
             "the new name is at the same responder; write the name alone, without {}://",

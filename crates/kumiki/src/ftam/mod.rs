@@ -39,9 +39,9 @@ enum FtamCommand {
     /// Give a file another name
     Mv(Move),
     /// Delete files
-    Rm(Many),
+    Rm(DeleteArguments),
     /// Make directories
-    Mkdir(Many),
+    Mkdir(DeleteArguments),
     /// Fetch what is new in a directory or in a list of names
     Collect(Collect),
 }
@@ -59,7 +59,7 @@ struct Common {
     #[arg(long)]
     no_recovery: bool,
     #[command(flatten)]
-    manner: Manner,
+    manner: OutputManner,
 }
 
 /// What becomes of a transfer that breaks.
@@ -73,7 +73,7 @@ struct Breaks {
 
 /// What is in a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum As {
+enum ContentsKind {
     /// Octets: FTAM-3
     Binary,
     /// Text with control characters: FTAM-1 of GeneralString
@@ -82,7 +82,7 @@ enum As {
     Lines,
 }
 
-impl As {
+impl ContentsKind {
     fn contents_type(self) -> ContentsType {
         match self {
             Self::Binary => ContentsType::binary(),
@@ -104,7 +104,7 @@ struct Get {
     resume: bool,
     /// Open it as this; as whatever it is unless given
     #[arg(long = "as", value_name = "TYPE")]
-    form: Option<As>,
+    form: Option<ContentsKind>,
     /// Open it as text, and end its lines as they end here: CR LF becomes LF
     #[arg(long, conflicts_with = "form")]
     text: bool,
@@ -126,8 +126,8 @@ struct Put {
     #[arg(long, value_enum, default_value_t = Mode::Replace)]
     mode: Mode,
     /// What it is
-    #[arg(long = "as", value_name = "TYPE", value_enum, default_value_t = As::Binary)]
-    form: As,
+    #[arg(long = "as", value_name = "TYPE", value_enum, default_value_t = ContentsKind::Binary)]
+    form: ContentsKind,
     /// It is text, whose lines end as they end between systems: LF becomes CR LF
     #[arg(long, conflicts_with = "form")]
     text: bool,
@@ -178,7 +178,7 @@ struct Move {
 }
 
 #[derive(Args, Debug)]
-struct Many {
+struct DeleteArguments {
     /// The first
     #[arg(value_name = "URL")]
     url: Url,
@@ -198,7 +198,7 @@ struct Collect {
     options: collect::Options,
     /// Open files as this; as whatever they are unless given
     #[arg(long = "as", value_name = "TYPE")]
-    form: Option<As>,
+    form: Option<ContentsKind>,
     #[command(flatten)]
     breaks: Breaks,
     #[command(flatten)]
@@ -257,8 +257,8 @@ pub(crate) fn run(args: &FtamArgs) -> Result<(), Stop> {
                 return Err(Stop::Input("the URL names no file".to_owned()));
             }
             let call = resumed(&it.url, (&it.common, &it.breaks), it.resume)?;
-            let form = if it.text { Some(As::Text) } else { it.form };
-            let contents_type = form.map(As::contents_type);
+            let form = if it.text { Some(ContentsKind::Text) } else { it.form };
+            let contents_type = form.map(ContentsKind::contents_type);
             work::get(&call, &it.url, it.target.as_deref(), it.resume, (contents_type, it.text), it.common.manner)
         }
         FtamCommand::Put(it) => {
@@ -273,7 +273,7 @@ pub(crate) fn run(args: &FtamArgs) -> Result<(), Stop> {
                 Mode::Replace => PutMode::Replace,
                 Mode::Append => PutMode::Append,
             };
-            let form = if it.text { As::Text } else { it.form };
+            let form = if it.text { ContentsKind::Text } else { it.form };
             let how = (form.contents_type(), mode, it.text);
             work::put(&call, &it.file, &name, how, it.resume, it.common.manner)
         }
@@ -292,7 +292,7 @@ pub(crate) fn run(args: &FtamArgs) -> Result<(), Stop> {
         }
         FtamCommand::Collect(it) => {
             let call = resumed(&it.url, (&it.common, &it.breaks), true)?;
-            let contents_type = it.form.map(As::contents_type);
+            let contents_type = it.form.map(ContentsKind::contents_type);
             let manner = it.common.manner;
             collect::run(&call, &it.url, &it.options, contents_type, manner)
         }

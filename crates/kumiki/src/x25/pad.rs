@@ -44,9 +44,9 @@ pub(crate) struct PadArgs {
     #[arg(last = true, value_name = "COMMAND", requires = "answer", conflicts_with_all = ["call", "listen"])]
     command: Vec<OsString>,
     #[command(flatten)]
-    reach: Reach,
+    reach: NetworkArguments,
     #[command(flatten)]
-    behave: Behave,
+    behave: TerminalArguments,
     #[command(flatten)]
     limits: Limits,
     #[command(flatten)]
@@ -56,7 +56,7 @@ pub(crate) struct PadArgs {
 /// The network.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Network")]
-struct Reach {
+struct NetworkArguments {
     /// The XOT peer to which calls go, at 1998 unless another port is given
     #[arg(long, value_name = "HOST[:PORT]")]
     xot: Option<String>,
@@ -108,7 +108,7 @@ struct Limits {
 /// The terminal.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Terminal")]
-struct Behave {
+struct TerminalArguments {
     /// The parameters to begin with: simple (90) or transparent (91)
     #[arg(long, value_name = "PROFILE")]
     profile: Option<String>,
@@ -142,9 +142,9 @@ impl Journal for Lines {
 }
 
 /// The same where standard output is the terminal's.
-struct Aside;
+struct StderrJournal;
 
-impl Journal for Aside {
+impl Journal for StderrJournal {
     fn told(&self, line: &str) {
         // That nobody can read it is no reason to stop.
         let _ = writeln!(io::stderr(), "{}", shown(line));
@@ -235,7 +235,7 @@ pub(crate) fn run(args: &PadArgs) -> Result<(), Stop> {
         let listener = bound("--listen", resolved("--listen", text, TELNET)?, &lines)?;
         return Ok(terminal::listen(&network, &config, &listener, &doors, &lines)?);
     }
-    let outcome = terminal::run(&network, config, &Aside)?;
+    let outcome = terminal::run(&network, config, &StderrJournal)?;
     match &args.call {
         Some(call) => judged(call, &outcome),
         None => Ok(()),

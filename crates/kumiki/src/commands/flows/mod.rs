@@ -44,14 +44,14 @@ const CONTENT: usize = 32;
 
 /// How much of the page a scenario may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Room {
+struct PageLimits {
     flows: usize,
     segments: usize,
     packets: usize,
     records: u64,
 }
 
-impl Room {
+impl PageLimits {
     /// For each of so many scenarios.
     fn among(scenarios: usize) -> Self {
         let shown = scenarios.clamp(1, FLOWS);
@@ -77,7 +77,7 @@ pub(super) fn of(output: &Output, results: &[Results], progress: &mut Progress) 
         (!files.is_empty()).then(|| (result.name().to_owned(), label, files))
     };
     let all: Vec<(String, String, Vec<PathBuf>)> = results.iter().filter_map(captures).collect();
-    let room = Room::among(all.len());
+    let room = PageLimits::among(all.len());
     let of_scenario = |(number, (name, label, files)): (usize, (String, String, Vec<PathBuf>))| {
         if number >= FLOWS {
             let flow = not_shown(&name);
@@ -113,7 +113,7 @@ fn is_shown(name: &str) -> bool {
     Path::new(file).extension().is_some_and(|it| it == "pcapng") && is_of_first_run(file)
 }
 
-fn of_files(files: &[PathBuf], label: &str, room: Room) -> Vec<Flow> {
+fn of_files(files: &[PathBuf], label: &str, room: PageLimits) -> Vec<Flow> {
     let mut watch = Watch::new(room);
     let mut readers = Readers::open(files);
     let mut looked = 0;
@@ -182,7 +182,7 @@ fn flow(
     });
     seen.segments.truncate(room.count());
     seen.packets.truncate(unfolded);
-    let sequence::Drawn { figure, mut notes } = sequence::Drawn::of(&seen.segments);
+    let sequence::NotedFigure { figure, mut notes } = sequence::NotedFigure::of(&seen.segments);
     if seen.segments.len() < seen.count {
         notes.push(format!("The figure has the first {} packets; {file} has all of them.", seen.segments.len()));
     }

@@ -11,7 +11,7 @@ use kumiki_octets::text::counted;
 use super::segment::Segment;
 
 /// A figure, and what a reader should know of it.
-pub(super) struct Drawn {
+pub(super) struct NotedFigure {
     pub(super) figure: Figure,
     pub(super) notes: Vec<String>,
 }
@@ -30,7 +30,7 @@ struct Curves {
 /// Above this, times are in seconds.
 const LONG_NS: i128 = 10_000_000_000;
 
-impl Drawn {
+impl NotedFigure {
     pub(super) fn of(segments: &[Segment]) -> Self {
         let Some((first, (from, to))) = segments.first().zip(way(segments)) else {
             return Self { figure: Figure::default(), notes: Vec::new() };

@@ -6,7 +6,7 @@ use std::path::Path;
 use kumiki_lab::figure::{Figure, Point};
 
 use super::segment::Segment;
-use super::{ConnectionView, FLOWS, Room, flow, is_shown, not_shown, nothing, sequence};
+use super::{ConnectionView, FLOWS, PageLimits, flow, is_shown, not_shown, nothing, sequence};
 
 fn a() -> SocketAddr {
     "10.0.0.1:1024".parse().unwrap()
@@ -79,7 +79,7 @@ fn spans(points: &[Point]) -> Vec<(f64, (f64, f64))> {
 
 #[test]
 fn segments_are_where_their_octets_are_beyond_the_end_of_sequence_numbers() {
-    let drawn = sequence::Drawn::of(&connection(Some(4)));
+    let drawn = sequence::NotedFigure::of(&connection(Some(4)));
     let figure = &drawn.figure;
     assert_eq!(spans(series(figure, "sent")), [(1.0, (0.0, 1000.0)), (2.0, (1000.0, 2000.0)), (3.0, (2000.0, 3000.0))]);
     assert_eq!(spans(series(figure, "retransmitted")), [(14.0, (1000.0, 2000.0))]);
@@ -99,14 +99,14 @@ fn segments_are_where_their_octets_are_beyond_the_end_of_sequence_numbers() {
 #[test]
 fn the_edge_is_drawn_only_where_the_shift_is_known() {
     let edge = |segments: &[Segment]| {
-        let drawn = sequence::Drawn::of(segments);
+        let drawn = sequence::NotedFigure::of(segments);
         series(&drawn.figure, "window's right edge").last().map(|point| point.y)
     };
     // One side alone has a shift count: none counts (RFC 7323 section 2.2).
     assert_eq!(edge(&connection(None)), Some(3050.0));
     let all = connection(Some(4));
     assert_eq!(edge(&all[1..]), None);
-    let notes = sequence::Drawn::of(&all[1..]).notes;
+    let notes = sequence::NotedFigure::of(&all[1..]).notes;
     assert!(notes.iter().any(|note| note.starts_with("The window's edge is not drawn")), "{notes:?}");
 }
 
@@ -114,10 +114,10 @@ fn the_edge_is_drawn_only_where_the_shift_is_known() {
 fn the_way_with_more_octets_is_drawn_and_the_other_told_of() {
     let mut all = connection(Some(4));
     all.push(Segment { len: 10, ..acked(30, 3000, 50, &[]) });
-    let drawn = sequence::Drawn::of(&all);
+    let drawn = sequence::NotedFigure::of(&all);
     assert_eq!(drawn.figure.title, "10.0.0.1:1024 to 10.0.0.2:5001");
     assert_eq!(drawn.notes, ["The other way went 10 octets, which the figure does not have."]);
-    assert_eq!(sequence::Drawn::of(&[]).figure, Figure::default());
+    assert_eq!(sequence::NotedFigure::of(&[]).figure, Figure::default());
 }
 
 #[test]
@@ -131,13 +131,13 @@ fn captures_of_later_runs_are_passed_over() {
 #[test]
 fn scenarios_share_the_page() {
     let all = |scenarios: usize| {
-        let room = Room::among(scenarios);
+        let room = PageLimits::among(scenarios);
         let shown = scenarios.min(FLOWS);
         (room.flows * shown, room.segments * shown, room.packets * shown)
     };
     assert_eq!([1, 2, 4, 57].map(all), [(4, 1200, 120); 4]);
     assert_eq!(all(3), (3, 1200, 120));
-    assert_eq!((Room::among(1).of_each(1), Room::among(1).of_each(4)), ((1200, 120), (300, 30)));
+    assert_eq!((PageLimits::among(1).of_each(1), PageLimits::among(1).of_each(4)), ((1200, 120), (300, 30)));
     assert!(not_shown("fig7").notes.iter().any(|note| note.contains("captures/fig7")));
 }
 

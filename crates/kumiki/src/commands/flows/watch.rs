@@ -6,7 +6,7 @@ use kumiki_decode::capture::Time;
 use kumiki_decode::{Packet, Record};
 
 use super::segment::{Connection, Segment};
-use super::{Room, unfolding};
+use super::{PageLimits, unfolding};
 
 /// Where a connection is seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,12 +34,12 @@ pub(super) struct ConnectionView {
 
 /// A connection, at all places at which its first packet was seen first.
 #[derive(Debug)]
-pub(super) struct Known {
+pub(super) struct SeenConnection {
     first: Option<Time>,
     places: BTreeMap<CapturePoint, ConnectionView>,
 }
 
-impl Known {
+impl SeenConnection {
     /// Of places that saw it at the same time, that with the most layers.
     pub(super) fn best(self) -> Option<(CapturePoint, ConnectionView)> {
         self.places.into_iter().min_by_key(|(place, seen)| (core::cmp::Reverse(seen.layers), *place))
@@ -49,10 +49,10 @@ impl Known {
 /// Looks for the first connections of a run.
 #[derive(Debug)]
 pub(super) struct Watch {
-    room: Room,
+    room: PageLimits,
     /// Which connection of `found` is which.
     numbers: BTreeMap<Connection, usize>,
-    found: Vec<Known>,
+    found: Vec<SeenConnection>,
     /// When the last packet was seen.
     now: Option<Time>,
     /// Whether there are connections for which there is no room.
@@ -60,12 +60,12 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    pub(super) const fn new(room: Room) -> Self {
+    pub(super) const fn new(room: PageLimits) -> Self {
         Self { room, numbers: BTreeMap::new(), found: Vec::new(), now: None, others: false }
     }
 
     /// The connections, in the order in which they were seen first.
-    pub(super) fn found(self) -> Vec<Known> {
+    pub(super) fn found(self) -> Vec<SeenConnection> {
         self.found
     }
 
@@ -85,7 +85,7 @@ impl Watch {
             return;
         };
         let place = CapturePoint { file, interface: record.interface };
-        let Room { segments, packets, .. } = self.room;
+        let PageLimits { segments, packets, .. } = self.room;
         let Some(seen) = self.at(connection, place, || ConnectionView {
             name: record.interface_name.clone().unwrap_or_default(),
             layers: packet.layers.len(),
@@ -117,7 +117,7 @@ impl Watch {
             }
             None => {
                 self.numbers.insert(connection, self.found.len());
-                self.found.push(Known { first: self.now, places: BTreeMap::new() });
+                self.found.push(SeenConnection { first: self.now, places: BTreeMap::new() });
                 self.found.len().saturating_sub(1)
             }
         };
@@ -133,7 +133,7 @@ impl Watch {
 mod tests {
     use super::*;
 
-    const ROOM: Room = Room { flows: 2, segments: 8, packets: 2, records: 100 };
+    const ROOM: PageLimits = PageLimits { flows: 2, segments: 8, packets: 2, records: 100 };
 
     fn connection(port: u16) -> Connection {
         Connection(([10, 0, 0, 1], port).into(), ([10, 0, 0, 2], 5001).into())
@@ -164,7 +164,8 @@ mod tests {
         assert!(!watch.others);
         see(&mut watch, 8, 3, (1, 0), 2);
         assert!(watch.others);
-        let places = watch.found().into_iter().filter_map(Known::best).map(|(place, seen)| (place.file, seen.count));
+        let places =
+            watch.found().into_iter().filter_map(SeenConnection::best).map(|(place, seen)| (place.file, seen.count));
         assert_eq!(places.collect::<Vec<_>>(), [(0, 5), (1, 1)]);
     }
 
