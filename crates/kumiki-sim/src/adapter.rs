@@ -96,7 +96,7 @@ enum Engine {
 
 /// What the engine wants from its host.
 #[derive(Debug)]
-pub(crate) enum Want {
+pub(crate) enum AdapterRequest {
     /// Give this to the medium.
     Offer(Unit),
     /// Let the CPU start the engine.
@@ -198,14 +198,14 @@ impl Adapter {
     }
 
     /// What the engine wants at `now`, if anything.
-    pub(crate) fn poll(&mut self, now: Instant) -> Option<Want> {
+    pub(crate) fn poll(&mut self, now: Instant) -> Option<AdapterRequest> {
         self.admit(now);
         if self.queue.is_empty() || self.next_start()? > now {
             return None;
         }
         if let (Engine::Stopped, Commands::Single { start }) = (self.engine, self.config.commands) {
             self.engine = Engine::Called;
-            return Some(Want::Start(start));
+            return Some(AdapterRequest::Start(start));
         }
         let (mut data, address) = self.queue.pop_front()?;
         // What is on the medium no longer occupies this host's memory.
@@ -215,7 +215,7 @@ impl Adapter {
             Commands::Chained { fetch } if fetch.is_zero() => Engine::Ready(now),
             Commands::Chained { .. } | Commands::Single { .. } => Engine::Sending,
         };
-        Some(Want::Offer(Unit::Frame { data, address }))
+        Some(AdapterRequest::Offer(Unit::Frame { data, address }))
     }
 
     /// The CPU has started the engine.

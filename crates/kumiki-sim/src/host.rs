@@ -15,7 +15,7 @@ use kumiki_graph::{
 };
 use kumiki_link::Unit;
 
-use crate::adapter::{Adapter, AdapterConfig, AdapterCounters, Notice, Want};
+use crate::adapter::{Adapter, AdapterConfig, AdapterCounters, AdapterRequest, Notice};
 
 /// How a task runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -68,7 +68,7 @@ struct Cpu {
 }
 
 /// What goes to the media, with its device.
-type Handed = VecDeque<(DeviceId, Unit)>;
+type OutgoingUnits = VecDeque<(DeviceId, Unit)>;
 
 /// Holds the pages of what has arrived: no session of a node is numbered so.
 const ADAPTER: Holder = Holder(u64::MAX);
@@ -210,7 +210,7 @@ impl Host {
 
     /// Does all that can be done at `now`; what goes to the media is put into `out` with its device. Each round uses up one
     /// of `rounds`; where none is left, things are as they are. Returns [`Host::next_deadline`].
-    pub(crate) fn step(&mut self, now: Instant, rounds: &mut u64, out: &mut Handed) -> Option<Instant> {
+    pub(crate) fn step(&mut self, now: Instant, rounds: &mut u64, out: &mut OutgoingUnits) -> Option<Instant> {
         while let Some(left) = rounds.checked_sub(1) {
             *rounds = left;
             self.graph.fire(now);
@@ -234,7 +234,7 @@ impl Host {
         self.next_deadline()
     }
 
-    fn poll_adapters(&mut self, now: Instant, out: &mut Handed) -> bool {
+    fn poll_adapters(&mut self, now: Instant, out: &mut OutgoingUnits) -> bool {
         let mut any = false;
         self.sending.retain(|&number| {
             let Some(adapter) = self.adapters.get_mut(number) else {
@@ -245,8 +245,8 @@ impl Host {
             while let Some(want) = adapter.poll(now) {
                 any = true;
                 match want {
-                    Want::Offer(unit) => out.push_back((device, unit)),
-                    Want::Start(cost) => {
+                    AdapterRequest::Offer(unit) => out.push_back((device, unit)),
+                    AdapterRequest::Start(cost) => {
                         if let Some(cpu) = cpu_mut(&mut self.cpus, adapter.config.cpu) {
                             cpu.interrupts.push_back((now, cost, Interrupt::Start(device)));
                         }
@@ -260,7 +260,7 @@ impl Host {
     }
 
     /// Lets one CPU do the next thing, if there is one that it can do.
-    fn run_cpu(&mut self, number: usize, now: Instant, out: &mut Handed) -> bool {
+    fn run_cpu(&mut self, number: usize, now: Instant, out: &mut OutgoingUnits) -> bool {
         let Some(cpu) = self.cpus.get_mut(number) else {
             return false;
         };
@@ -305,7 +305,7 @@ impl Host {
             .map(|(_, _, number)| TaskId(number))
     }
 
-    fn run_task(&mut self, number: usize, task: TaskId, now: Instant, out: &mut Handed) {
+    fn run_task(&mut self, number: usize, task: TaskId, now: Instant, out: &mut OutgoingUnits) {
         let (Some(cpu), Some((config, busy))) = (self.cpus.get_mut(number), self.tasks.get_mut(task.0)) else {
             return;
         };
@@ -329,7 +329,7 @@ impl Host {
         }
     }
 
-    fn submit(&mut self, output: Output, now: Instant, out: &mut Handed) {
+    fn submit(&mut self, output: Output, now: Instant, out: &mut OutgoingUnits) {
         let Output { device, at, request } = output;
         let Some(adapter) = self.adapters.get_mut(device.0) else {
             return;

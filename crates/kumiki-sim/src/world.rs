@@ -12,8 +12,8 @@ mod part;
 
 use crate::clock::Clock;
 use crate::host::Host;
-use cores::Divided;
-use part::{HostSlot, Medium, Part, Piece};
+use cores::DividedWorld;
+use part::{HostSlot, Medium, MediumPart, Part};
 
 /// A host, numbered in the order of being added.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -130,7 +130,7 @@ impl core::error::Error for Standstill {}
 pub struct World {
     /// All hosts and media, unless they are divided.
     whole: Part,
-    divided: Option<Box<Divided>>,
+    divided: Option<Box<DividedWorld>>,
     cores: usize,
     /// How many runs there have been for which it was not divided, since it was last told on how many cores it runs.
     runs: u64,
@@ -241,7 +241,7 @@ impl World {
     pub fn add_element(&mut self, name: &str, element: Box<dyn Element>) -> ElementId {
         self.join();
         let number = u32::try_from(self.whole.media.len()).unwrap_or(u32::MAX);
-        ElementId(self.whole.add_medium(Medium::new(name, number, Piece::Whole(element))))
+        ElementId(self.whole.add_medium(Medium::new(name, number, MediumPart::Whole(element))))
     }
 
     /// Joins two plugs. What leaves by one arrives at the other at once. A plug that nobody has, or into which something is plugged already,

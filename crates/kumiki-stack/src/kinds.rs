@@ -54,13 +54,13 @@ use crate::LowerLayers;
 use crate::hif::Hif;
 use crate::lif::{self, Lif};
 
-type Built = Result<Box<dyn Protocol>, BuildError>;
+type BuildResult = Result<Box<dyn Protocol>, BuildError>;
 
 /// Makes a node of one kind from its settings.
-type Make = fn(&Reader<'_>, LowerLayers<'_>) -> Built;
+type NodeMaker = fn(&Reader<'_>, LowerLayers<'_>) -> BuildResult;
 
 /// Every kind and what makes it, in the order of their names.
-pub(super) const KINDS: &[(&str, Make)] = &[
+pub(super) const KINDS: &[(&str, NodeMaker)] = &[
     ("aal34", |reader, _| node(reader, aal34::Config::default(), Aal34::new)),
     ("aal5", |reader, _| node(reader, aal5::Config::default(), Aal5::new)),
     ("acse", |reader, _| node(reader, acse::Config::default(), Acse::new)),
@@ -110,7 +110,7 @@ const NO_IP: Ipv4Addr = Ipv4Addr::UNSPECIFIED;
 const NO_SOCKET: SocketAddrV4 = SocketAddrV4::new(NO_IP, 0);
 
 /// A node that takes every configuration.
-fn node<C: HasSettings, P: Protocol + 'static>(reader: &Reader<'_>, mut config: C, make: fn(C) -> P) -> Built {
+fn node<C: HasSettings, P: Protocol + 'static>(reader: &Reader<'_>, mut config: C, make: fn(C) -> P) -> BuildResult {
     config.read(reader)?;
     Ok(Box::new(make(config)))
 }
@@ -120,33 +120,33 @@ fn checked<C: HasSettings, P: Protocol + 'static, E: Display>(
     reader: &Reader<'_>,
     mut config: C,
     make: fn(C) -> Result<P, E>,
-) -> Built {
+) -> BuildResult {
     config.read(reader)?;
     fits(config, make)
 }
 
 /// The same of a configuration that has been read.
-fn fits<C, P: Protocol + 'static, E: Display>(config: C, make: fn(C) -> Result<P, E>) -> Built {
+fn fits<C, P: Protocol + 'static, E: Display>(config: C, make: fn(C) -> Result<P, E>) -> BuildResult {
     Ok(Box::new(make(config).map_err(|error| BuildError::refused(&error))?))
 }
 
 // The graph's own nodes say themselves nothing of settings, of which the graph knows nothing.
 
-fn loopback(reader: &Reader<'_>, _: LowerLayers<'_>) -> Built {
+fn loopback(reader: &Reader<'_>, _: LowerLayers<'_>) -> BuildResult {
     let mut config = loopback::Config::default();
     let key = Key::new("window", "How many messages may be sent before the receiver has granted any.");
     reader.number(&key, 1..=1024, &mut config.window)?;
     Ok(Box::new(Loopback::new(config)))
 }
 
-fn pipe(reader: &Reader<'_>, _: LowerLayers<'_>) -> Built {
+fn pipe(reader: &Reader<'_>, _: LowerLayers<'_>) -> BuildResult {
     let mut config = pipe::Config::default();
     let key = Key::new("receive_buffer", "What the device may read before the user has taken anything.");
     reader.octets(&key, 1..=u32::MAX.into(), &mut config.receive_buffer)?;
     Ok(Box::new(Pipe::new(config)))
 }
 
-fn tcp(reader: &Reader<'_>, place: LowerLayers<'_>) -> Built {
+fn tcp(reader: &Reader<'_>, place: LowerLayers<'_>) -> BuildResult {
     // IP's and TCP's headers without options: RFC 6691.
     const HEADERS: u32 = 20 + 20;
     let config = TcpConfig::of_settings(reader)?;

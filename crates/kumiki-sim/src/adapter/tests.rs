@@ -106,14 +106,14 @@ fn a_second_notice_of_having_sent_starts_nothing() {
     use kumiki_graph::Address;
     use kumiki_octets::Message;
 
-    use super::{Adapter, Want};
+    use super::{Adapter, AdapterRequest};
 
     let mut adapter = Adapter::new(single(us(1)));
     adapter.submit(at(0), Message::from_octets(b"a"), Address::NONE);
-    assert!(matches!(adapter.poll(at(0)), Some(Want::Start(_))));
+    assert!(matches!(adapter.poll(at(0)), Some(AdapterRequest::Start(_))));
     adapter.sent(at(0));
     assert!(adapter.poll(at(5)).is_none() && adapter.next_deadline().is_none());
     adapter.started(at(6));
     assert_eq!(adapter.next_deadline(), Some(at(6)));
-    assert!(matches!(adapter.poll(at(6)), Some(Want::Offer(_))));
+    assert!(matches!(adapter.poll(at(6)), Some(AdapterRequest::Offer(_))));
 }

@@ -16,7 +16,7 @@ use kumiki_link::{Element, LineEnd};
 use kumiki_octets::FreeMessages;
 
 use super::divide::{Division, division};
-use super::part::{HostSlot, Medium, Part, Piece};
+use super::part::{HostSlot, Medium, MediumPart, Part};
 use super::{ElementId, HostId, Plug, World};
 
 /// So few events in all parts since they last met are not worth waking other threads for the next.
@@ -40,7 +40,7 @@ pub(super) enum MediumHome {
 }
 
 /// A world in parts.
-pub(super) struct Divided {
+pub(super) struct DividedWorld {
     pub(super) parts: Vec<Part>,
     pub(super) hosts: Vec<Home>,
     pub(super) media: Vec<MediumHome>,
@@ -126,7 +126,7 @@ impl Drop for Workers {
     }
 }
 
-impl Divided {
+impl DividedWorld {
     pub(super) fn host(&self, number: usize) -> Option<&HostSlot> {
         let (part, number) = *self.hosts.get(number)?;
         self.parts.get(part)?.hosts.get(number)
@@ -150,8 +150,8 @@ impl Divided {
 
     fn end(&self, (part, number): Home) -> Option<&LineEnd> {
         match &self.parts.get(part)?.media.get(number)?.piece {
-            Piece::End(end) => Some(end),
-            Piece::Whole(_) => None,
+            MediumPart::End(end) => Some(end),
+            MediumPart::Whole(_) => None,
         }
     }
 
@@ -228,7 +228,7 @@ impl World {
         };
         let mut workers = Workers::default();
         if (1..division.parts).all(|_| workers.add()) {
-            self.divided = Some(Box::new(Divided::new(&mut self.whole, division, workers)));
+            self.divided = Some(Box::new(DividedWorld::new(&mut self.whole, division, workers)));
         }
     }
 
@@ -241,10 +241,10 @@ impl World {
 }
 
 /// What is due: its place in the order, the part in which that is, when, and whose it becomes, by the part and its queue.
-type Due = Vec<(u64, usize, Instant, Home)>;
+type DueEvents = Vec<(u64, usize, Instant, Home)>;
 
 /// Arms all of this in `parts`, in the order in which it was armed before.
-fn arm(mut due: Due, parts: &mut [Part]) {
+fn arm(mut due: DueEvents, parts: &mut [Part]) {
     due.sort_by_key(|(order, part, ..)| (*order, *part));
     for (_, _, at, (part, node)) in due {
         if let Some(part) = parts.get_mut(part) {
@@ -253,14 +253,14 @@ fn arm(mut due: Due, parts: &mut [Part]) {
     }
 }
 
-impl Divided {
+impl DividedWorld {
     fn new(whole: &mut Part, division: Division, workers: Workers) -> Self {
         let (now, rounds) = (whole.now, whole.rounds);
         let parts = (0..division.parts).map(|_| Part::at(now, rounds)).collect();
         let look_ahead = division.look_ahead;
         let mut divided =
             Self { parts, hosts: Vec::new(), media: Vec::new(), now, between: Vec::new(), look_ahead, workers };
-        let mut due = Due::new();
+        let mut due = DueEvents::new();
         for (slot, part) in core::mem::take(&mut whole.hosts).into_iter().zip(division.hosts) {
             let armed = whole.queue.armed(slot.node);
             let Some(to) = divided.parts.get_mut(part) else { continue };
@@ -366,7 +366,7 @@ impl Divided {
     /// Makes one part of all.
     fn join(mut self, whole: &mut Part) {
         self.unwire();
-        let mut due = Due::new();
+        let mut due = DueEvents::new();
         let mut joined = Part::at(self.now, whole.rounds);
         joined.take_counts(whole);
         for part in &mut self.parts {
@@ -397,7 +397,7 @@ impl Divided {
                 }
                 MediumHome::Between(mut medium, homes) => {
                     let [a, b] = homes.map(|home| take(&mut media, home).map(|medium| medium.piece));
-                    if let (Some(Piece::End(a)), Some(Piece::End(b))) = (a, b) {
+                    if let (Some(MediumPart::End(a)), Some(MediumPart::End(b))) = (a, b) {
                         medium.piece.element_mut().join_ends([*a, *b]);
                     }
                     medium.is_listed = true;

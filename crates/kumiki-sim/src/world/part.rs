@@ -14,12 +14,12 @@ use crate::host::Host;
 use crate::queue::Queue;
 
 /// A medium, or an end of one.
-pub(super) enum Piece {
+pub(super) enum MediumPart {
     Whole(Box<dyn Element>),
     End(Box<LineEnd>),
 }
 
-impl Piece {
+impl MediumPart {
     pub(super) fn element(&self) -> &dyn Element {
         match self {
             Self::Whole(element) => &**element,
@@ -37,7 +37,7 @@ impl Piece {
 
 pub(super) struct Medium {
     pub(super) name: String,
-    pub(super) piece: Piece,
+    pub(super) piece: MediumPart,
     pub(super) wires: Vec<Option<Plug>>,
     pub(super) node: usize,
     /// Its number in the world.
@@ -48,7 +48,7 @@ pub(super) struct Medium {
 }
 
 impl Medium {
-    pub(super) fn new(name: &str, number: u32, piece: Piece) -> Self {
+    pub(super) fn new(name: &str, number: u32, piece: MediumPart) -> Self {
         let is_line = piece.element().is_line();
         Self { name: name.to_owned(), piece, wires: Vec::new(), node: 0, number, is_line, is_listed: false }
     }
@@ -57,7 +57,7 @@ impl Medium {
     pub(super) fn end(&self, port: usize, end: LineEnd) -> Self {
         let mut wires = self.wires.clone();
         wires.iter_mut().enumerate().filter(|(other, _)| *other != port).for_each(|(_, wire)| *wire = None);
-        Self { wires, is_listed: self.is_listed, ..Self::new(&self.name, self.number, Piece::End(Box::new(end))) }
+        Self { wires, is_listed: self.is_listed, ..Self::new(&self.name, self.number, MediumPart::End(Box::new(end))) }
     }
 
     /// Sets in `queue` when it is next due, which is not before `now`.
@@ -347,8 +347,8 @@ impl Part {
     /// The line of which the piece `number` is an end.
     pub(super) fn end_mut(&mut self, number: usize) -> Option<&mut LineEnd> {
         match &mut self.media.get_mut(number)?.piece {
-            Piece::End(end) => Some(end),
-            Piece::Whole(_) => None,
+            MediumPart::End(end) => Some(end),
+            MediumPart::Whole(_) => None,
         }
     }
 
