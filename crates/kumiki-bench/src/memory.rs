@@ -37,7 +37,7 @@ struct Cli {
 }
 
 #[derive(serde::Serialize)]
-struct Taken {
+struct MemoryUse {
     sessions: u32,
     /// How often each has exchanged 64 octets before it was idle.
     exchanges: u64,
@@ -52,7 +52,7 @@ struct Taken {
 const QUIET: Duration = Duration::from_secs(2);
 
 /// `sessions` connections that have exchanged so often, and then nothing for a while.
-fn idle(sessions: u32, exchanges: u64) -> Result<Taken, String> {
+fn idle(sessions: u32, exchanges: u64) -> Result<MemoryUse, String> {
     let load = Load { mtu: 1500, sessions, work: Work::Exchanges(exchanges), check: false };
     // What the thread keeps free, and what is there once.
     drop(ours::Pair::new(Load { sessions: 1, ..load }, Layers::FEW)?);
@@ -67,7 +67,7 @@ fn idle(sessions: u32, exchanges: u64) -> Result<Taken, String> {
     let all = ALLOCATED.current_usage() - before;
     let sessions = usize::try_from(sessions).unwrap_or(1).max(1);
     let programs = programs::octets_each();
-    Ok(Taken {
+    Ok(MemoryUse {
         sessions: load.sessions,
         exchanges,
         stacks: (all / sessions).saturating_sub(programs),
@@ -80,7 +80,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let counts = if cli.sessions > 1000 { vec![1000, cli.sessions] } else { vec![cli.sessions] };
     let cases = counts.into_iter().map(|count| (count, 0)).chain([(cli.sessions, 3)]);
-    let taken: Result<Vec<Taken>, String> = cases.map(|(count, exchanges)| idle(count, exchanges)).collect();
+    let taken: Result<Vec<MemoryUse>, String> = cases.map(|(count, exchanges)| idle(count, exchanges)).collect();
     let taken = match taken {
         Ok(taken) => taken,
         Err(why) => {
@@ -100,7 +100,7 @@ fn main() -> ExitCode {
         }
         return ExitCode::SUCCESS;
     }
-    for Taken { sessions, exchanges, stacks, programs, cpu_s } in taken {
+    for MemoryUse { sessions, exchanges, stacks, programs, cpu_s } in taken {
         println!(
             "{sessions} idle connections after {exchanges} exchanges: {stacks} octets each in the two stacks ({} at one end), {programs} in the two \
              programs; opened in {cpu_s:.2} s of CPU",

@@ -59,7 +59,7 @@ struct Work {
 }
 
 /// What one run has come to.
-struct Taken {
+struct RunCost {
     /// CPU seconds for each GiB.
     bulk: f64,
     /// Wall-clock rate of it, in Gbit/s.
@@ -146,7 +146,7 @@ pub(crate) fn be_stack(parameters: &StackParameters) -> Result<(), String> {
 }
 
 /// Both ends of a connection through `stack`, and what they take; `other` is the CPU time of others.
-async fn through(stack: &Stack, work: Work, other: &mut dyn FnMut() -> Result<f64, String>) -> Result<Taken, String> {
+async fn through(stack: &Stack, work: Work, other: &mut dyn FnMut() -> Result<f64, String>) -> Result<RunCost, String> {
     let clock = RealClock::start();
     let wrong = said("the program");
     let listener = stack.scope(TcpListener::bind(AT)).await.map_err(&wrong)?;
@@ -210,10 +210,10 @@ async fn through(stack: &Stack, work: Work, other: &mut dyn FnMut() -> Result<f6
     #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
     let rate = octets * 8.0 / took as f64;
     let gib = octets / f64::from(1 << 30);
-    Ok(Taken { bulk: bulk / gib, rate, cpu_us: exchanges * 1e6 / count, middle_us: at(50), most_us: at(99) })
+    Ok(RunCost { bulk: bulk / gib, rate, cpu_us: exchanges * 1e6 / count, middle_us: at(50), most_us: at(99) })
 }
 
-fn one_thread(work: Work) -> Result<Taken, String> {
+fn one_thread(work: Work) -> Result<RunCost, String> {
     let runtime = Builder::new_current_thread().enable_all().build().map_err(said("a runtime"))?;
     runtime.block_on(async {
         let driver = HostDriver::new(Box::new(NullDevice), &config()?).map_err(said("the stack"))?;
@@ -225,7 +225,7 @@ fn one_thread(work: Work) -> Result<Taken, String> {
     })
 }
 
-fn one_process(work: Work) -> Result<Taken, String> {
+fn one_process(work: Work) -> Result<RunCost, String> {
     let runtime = Builder::new_current_thread().enable_all().build().map_err(said("a runtime"))?;
     let host = HostStack::start(Box::new(NullDevice), &config()?).map_err(said("the stack"))?;
     runtime.block_on(through(host.stack(), work, &mut || Ok(0.0)))
@@ -243,7 +243,7 @@ fn attach(path: &Path, process: &mut StackProcess) -> Result<RemoteStack, String
     }
 }
 
-fn rings(work: Work) -> Result<Taken, String> {
+fn rings(work: Work) -> Result<RunCost, String> {
     let runtime = Builder::new_current_thread().enable_all().build().map_err(said("a runtime"))?;
     let mut process = StackProcess::start()?;
     let remote = attach(&process.path(), &mut process)?;
@@ -261,10 +261,10 @@ pub(crate) fn measure(what: &Rings) -> Result<(), String> {
     } else {
         Work { octets: 2 << 30, exchanges: 50_000 }
     };
-    type Run = fn(Work) -> Result<Taken, String>;
+    type Run = fn(Work) -> Result<RunCost, String>;
     let all: [(&str, Run); 3] =
         [("stack in the program's thread", one_thread), ("in a thread of its process", one_process), ("rings", rings)];
-    let mut taken: Vec<Vec<Taken>> = all.iter().map(|_| Vec::new()).collect();
+    let mut taken: Vec<Vec<RunCost>> = all.iter().map(|_| Vec::new()).collect();
     for _ in 0..runs {
         for ((_, run), taken) in all.iter().zip(&mut taken) {
             taken.push(run(work)?);
@@ -298,8 +298,8 @@ pub(crate) fn measure(what: &Rings) -> Result<(), String> {
     Ok(())
 }
 
-fn row(who: &'static str, taken: &[Taken]) -> Row {
-    let of = |value: fn(&Taken) -> f64| taken.iter().map(value).collect::<Vec<_>>();
+fn row(who: &'static str, taken: &[RunCost]) -> Row {
+    let of = |value: fn(&RunCost) -> f64| taken.iter().map(value).collect::<Vec<_>>();
     let bulk = of(|it| it.bulk);
     let (least, most) = (bulk.iter().copied().fold(f64::MAX, f64::min), bulk.iter().copied().fold(0.0, f64::max));
     Row {

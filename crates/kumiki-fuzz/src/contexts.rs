@@ -16,7 +16,7 @@ use kumiki_xtp::{Config, Recovery, Xtp, congestion, rtt};
 use crate::host::{Host, layer};
 use crate::line::{DELAY, Line};
 use crate::packet::{self, above, behind, repaired};
-use crate::program::{Command, Over, Program, Session};
+use crate::program::{Command, Program, Session, SessionEnd};
 use crate::{Draw, Target, within_mb};
 
 pub(crate) const TARGET: Target = Target {
@@ -31,7 +31,7 @@ const BUFFER: u32 = 16_384;
 
 /// What somebody on the line knows of the two hosts.
 #[derive(Default)]
-struct Spy {
+struct LineObserver {
     keys: Vec<Key>,
     /// Of what each host has sent: the last state, the highest octet, the last sync.
     control: [Control; 2],
@@ -51,7 +51,7 @@ struct Case {
     interfered: bool,
     /// What is lost may stay lost, or wrong octets come.
     careless: bool,
-    spy: Spy,
+    spy: LineObserver,
     judge: Decoder,
 }
 
@@ -128,7 +128,7 @@ fn run(octets: &[u8]) {
         stalls,
         interfered: false,
         careless,
-        spy: Spy::default(),
+        spy: LineObserver::default(),
         judge: Decoder::new(),
     };
     for host in &mut case.line.hosts {
@@ -249,7 +249,7 @@ impl Case {
         assert!(near.over.is_some(), "the caller never ended: {sessions:?}");
         if self.harmed < 3 {
             for session in sessions.iter().flatten() {
-                assert_eq!(session.over, Some(Over::Closed), "{sessions:?}");
+                assert_eq!(session.over, Some(SessionEnd::Closed), "{sessions:?}");
             }
             assert_eq!(far.len(), 1, "{sessions:?}");
         }
@@ -259,12 +259,12 @@ impl Case {
 /// What one end got is the beginning of what the other one wrote, and all of it where both say that all went well.
 fn agree(end: &Session, peer: &Session, careless: bool) {
     assert!(end.received <= peer.written);
-    if !careless && (end.peer_released || end.over == Some(Over::Closed)) {
+    if !careless && (end.peer_released || end.over == Some(SessionEnd::Closed)) {
         assert_eq!(end.received, peer.written, "the end of data came too early");
     }
 }
 
-impl Spy {
+impl LineObserver {
     /// The header and payload of an XTP packet.
     fn read(octets: &[u8]) -> Option<(Header, &[u8])> {
         let (at, XTP, _) = above(octets)? else {

@@ -15,7 +15,7 @@ use kumiki_inet::tcp::{Config, Tcp, defaults};
 use crate::host::{Host, layer};
 use crate::line::{DELAY, Line};
 use crate::packet::{self, repaired};
-use crate::program::{Command, Over, Program, Session};
+use crate::program::{Command, Program, Session, SessionEnd};
 use crate::{Draw, Target, within_mb};
 
 pub(crate) const TARGET: Target = Target {
@@ -178,7 +178,7 @@ impl Case {
             if self.harmed < 3 {
                 assert!(!sessions[0].is_empty());
                 for session in sessions.iter().flat_map(|all| all.first()) {
-                    assert_eq!(session.over, Some(Over::Closed), "{sessions:?}");
+                    assert_eq!(session.over, Some(SessionEnd::Closed), "{sessions:?}");
                 }
                 // A late copy can bring a cookie back a second time; nothing but a cookie can do that.
                 let most = if self.cookies { usize::MAX } else { 1 };
@@ -200,7 +200,7 @@ impl Case {
 /// What one end got is the beginning of what the other one wrote, and all of it where both say that all went well.
 fn agree(end: &Session, peer: &Session) {
     assert!(end.received <= peer.written);
-    if end.peer_released || end.over == Some(Over::Closed) {
+    if end.peer_released || end.over == Some(SessionEnd::Closed) {
         assert_eq!(end.received, peer.written, "the end of data came too early");
     }
 }

@@ -37,9 +37,9 @@ const SCRIPTS: &[&str] = &[
 ];
 
 /// Stands where IP does; keeps what comes.
-struct Ear(Vec<Vec<u8>>);
+struct IpSink(Vec<Vec<u8>>);
 
-impl Protocol for Ear {
+impl Protocol for IpSink {
     fn shape(&self) -> Shape {
         Shape {
             offers: None,
@@ -158,7 +158,7 @@ impl Pair {
             let config = configs.next().unwrap();
             let config = PppDaemon::new(config).unwrap();
             let daemon_node = graph.add_node(&daemon, task, Box::new(config)).unwrap();
-            let ear_node = graph.add_node(&ear, task, Box::new(Ear(Vec::new()))).unwrap();
+            let ear_node = graph.add_node(&ear, task, Box::new(IpSink(Vec::new()))).unwrap();
             graph.connect(&ppp, name).unwrap();
             graph.connect(&daemon, &ppp).unwrap();
             graph.connect(&ear, &ppp).unwrap();
@@ -373,13 +373,13 @@ impl Pair {
         for end in 0..2 {
             let phase = self.daemon(end).phase();
             assert_eq!(phase, Phase::Network, "{:?}", self.daemon(end).last_end());
-            self.graph.protocol_mut::<Ear>(self.ears[end]).unwrap().0.clear();
+            self.graph.protocol_mut::<IpSink>(self.ears[end]).unwrap().0.clear();
         }
         for end in 0..2 {
             let octets = [0x45, u8::try_from(end).unwrap()];
             self.say(end, &octets);
             self.pass(DELAY * 3);
-            let ear = self.graph.protocol_mut::<Ear>(self.ears[1 - end]).unwrap();
+            let ear = self.graph.protocol_mut::<IpSink>(self.ears[1 - end]).unwrap();
             assert!(ear.0.contains(&octets.to_vec()), "{:?}", ear.0);
         }
     }

@@ -36,7 +36,7 @@ pub(crate) enum Command {
 
 /// How a session ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Over {
+pub(crate) enum SessionEnd {
     /// In order, both ways.
     Closed,
     /// The transport said so.
@@ -64,7 +64,7 @@ pub(crate) struct Session {
     /// The peer's end of data came.
     pub(crate) peer_released: bool,
     /// How it ended.
-    pub(crate) over: Option<Over>,
+    pub(crate) over: Option<SessionEnd>,
 }
 
 /// The program.
@@ -212,7 +212,7 @@ impl Session {
         if self.over.is_some() {
             return;
         }
-        self.over = Some(Over::Own);
+        self.over = Some(SessionEnd::Own);
         let request = match self.provider {
             Some(session) => Request::Abort { session, reason: Reason::User, data: None },
             None => Request::Cancel { user: handle(number) },
@@ -290,13 +290,13 @@ impl Protocol for Program {
             Indication::Closed { session } => {
                 if let Some(session) = self.of(session) {
                     assert_eq!(session.over, None, "an end after the end");
-                    session.over = Some(Over::Closed);
+                    session.over = Some(SessionEnd::Closed);
                 }
             }
             Indication::Aborted { session, reason, .. } => {
                 if let Some(session) = self.of(session) {
-                    assert!(matches!(session.over, None | Some(Over::Own)), "an end after the end");
-                    session.over.get_or_insert(Over::Aborted(reason));
+                    assert!(matches!(session.over, None | Some(SessionEnd::Own)), "an end after the end");
+                    session.over.get_or_insert(SessionEnd::Aborted(reason));
                 }
             }
             Indication::Urgent { .. } | Indication::Notice { .. } | Indication::Report(_) => {}

@@ -19,13 +19,13 @@ const FRAME: usize = 2430;
 
 /// What a receiver says, put together; how its input was cut makes no difference.
 #[derive(PartialEq, Eq, Debug, Default)]
-struct Heed {
+struct SectionReport {
     payload: Vec<u8>,
     interrupted: Vec<usize>,
     defects: Vec<(usize, String)>,
 }
 
-impl Heed {
+impl SectionReport {
     fn heed(&mut self, heard: ReceiverEvent<'_>) {
         let at = self.payload.len();
         match heard {
@@ -55,7 +55,7 @@ fn run(octets: &[u8]) {
         right &= next(&mut draw, &mut transmitter, &mut line);
     }
     let (mut whole, mut cut) = (Receiver::new(config), Receiver::new(config));
-    let (mut heard, mut heard_cut) = (Heed::default(), Heed::default());
+    let (mut heard, mut heard_cut) = (SectionReport::default(), SectionReport::default());
     whole.take(&line, |what| heard.heed(what));
     let (mut rest, mut deframer) = (&line[..], Deframer::new(Framing::default(), 1600));
     for piece in pieces.iter().cycle() {

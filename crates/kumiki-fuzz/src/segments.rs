@@ -23,7 +23,7 @@ fn run(octets: &[u8]) {
 }
 
 /// Octets that came, by their distance from the first.
-struct Came {
+struct ReceivedOctets {
     octets: Vec<Option<u8>>,
     /// In order so far.
     next: usize,
@@ -35,7 +35,7 @@ fn receiver(draw: &mut Draw<'_>) {
     let limits = Limits { octets: 3000, pieces: 12 };
     let few = draw.octet() & 1 != 0;
     let mut queue = Reassembly::new(if few { limits } else { Limits::default() });
-    let mut came = Came { octets: vec![None; MOST], next: 0 };
+    let mut came = ReceivedOctets { octets: vec![None; MOST], next: 0 };
     let mut round = 0_u8;
     while !draw.is_empty() && came.next + 1500 < MOST {
         round = round.wrapping_add(1);
@@ -76,7 +76,7 @@ fn receiver(draw: &mut Draw<'_>) {
 }
 
 /// Every block tells of octets that are there, and of all that touch.
-fn report(queue: &mut Reassembly, came: &Came, first: Seq, how: u8) {
+fn report(queue: &mut Reassembly, came: &ReceivedOctets, first: Seq, how: u8) {
     let limit = usize::from(how & 3) + 1;
     let dsack = how & 4 != 0;
     let blocks = queue.sack_blocks(limit, dsack);
@@ -94,7 +94,7 @@ fn report(queue: &mut Reassembly, came: &Came, first: Seq, how: u8) {
     }
 }
 
-fn collect(queue: &mut Reassembly, came: &mut Came, first: Seq) {
+fn collect(queue: &mut Reassembly, came: &mut ReceivedOctets, first: Seq) {
     loop {
         let rcv_nxt = first + u32::try_from(came.next).unwrap();
         let Some(text) = queue.pop_in_order(rcv_nxt) else {

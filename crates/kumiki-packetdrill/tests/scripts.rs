@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use kumiki_watchdog::process::{Ran, Running};
+use kumiki_watchdog::process::{ProcessOutput, Running};
 
 /// Both versions of IP, as packetdrill says them.
 const VERSIONS: [[&str; 4]; 2] = [
@@ -33,7 +33,7 @@ fn library() -> PathBuf {
     library
 }
 
-fn run(program: &Path, version: [&str; 4], flags: &str, script: &str) -> Ran {
+fn run(program: &Path, version: [&str; 4], flags: &str, script: &str) -> ProcessOutput {
     let library = library();
     let mut command = Command::new(program);
     command

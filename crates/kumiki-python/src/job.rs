@@ -15,7 +15,7 @@ use pyo3::types::PyBytes;
 
 use crate::error;
 use crate::outcome::Outcome;
-use crate::work::Work;
+use crate::work::ChosenScenario;
 
 /// Octets by the names of files.
 type Files<'py> = Vec<(String, Bound<'py, PyBytes>)>;
@@ -35,7 +35,7 @@ impl Job {
     /// `command` and `started` are for `run.json`.
     #[new]
     fn new(
-        work: &Work,
+        work: &ChosenScenario,
         out: Option<PathBuf>,
         resume: bool,
         force: bool,

@@ -27,7 +27,7 @@ mod _kumiki {
     #[pymodule_export]
     use crate::table::Table;
     #[pymodule_export]
-    use crate::work::{Work, scenarios};
+    use crate::work::{ChosenScenario, scenarios};
     use pyo3::prelude::*;
 
     /// The version is that of the command.

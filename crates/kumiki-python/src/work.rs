@@ -17,13 +17,13 @@ pub(crate) fn scenarios() -> PyResult<Vec<(String, String)>> {
 
 /// A scenario with what is chosen for it, of which every point can run.
 #[pyclass(frozen, module = "kumiki_lab._kumiki")]
-pub(crate) struct Work {
+pub(crate) struct ChosenScenario {
     pub(crate) document: Document,
     pub(crate) choice: Choice,
     pub(crate) plan: Plan,
 }
 
-impl Work {
+impl ChosenScenario {
     fn of(document: Document, set: Vec<String>, quick: bool, runs: Option<u32>) -> PyResult<Self> {
         let choice = Choice { set, quick, runs };
         let documents = [document];
@@ -34,7 +34,7 @@ impl Work {
 }
 
 #[pymethods]
-impl Work {
+impl ChosenScenario {
     /// A path, or the name of one that is built in.
     #[staticmethod]
     fn find(py: Python<'_>, name: &str, set: Vec<String>, quick: bool, runs: Option<u32>) -> PyResult<Self> {

@@ -18,7 +18,7 @@ use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule, TargetArch,
 };
 
-use super::{Raised, Wall, WallError};
+use super::{Wall, WallError, WallOutcome};
 
 /// Which lists.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -292,20 +292,20 @@ fn filter(calls: Calls, configures: bool) -> Result<(SeccompFilter, String), sec
 }
 
 /// Raises it for all threads. Who `configures` sets addresses of a device.
-pub(super) fn restrict(calls: Calls, configures: bool) -> Result<Raised, WallError> {
+pub(super) fn restrict(calls: Calls, configures: bool) -> Result<WallOutcome, WallError> {
     let failed = |why: &dyn core::fmt::Display| WallError::Refused(Wall::Seccomp, why.to_string());
     let (filter, said) = match filter(calls, configures) {
         Ok(made) => made,
         Err(seccompiler::BackendError::InvalidTargetArch(arch)) => {
-            return Ok(Raised::Lacks(format!("seccomp: no list for {arch}")));
+            return Ok(WallOutcome::Lacks(format!("seccomp: no list for {arch}")));
         }
         Err(why) => return Err(failed(&why)),
     };
     let program: BpfProgram = filter.try_into().map_err(|why| failed(&why))?;
     match seccompiler::apply_filter_all_threads(&program) {
-        Ok(()) => Ok(Raised::Stands(said)),
+        Ok(()) => Ok(WallOutcome::Stands(said)),
         Err(seccompiler::Error::Seccomp(why)) if matches!(why.raw_os_error(), Some(libc::ENOSYS | libc::EINVAL)) => {
-            Ok(Raised::Lacks("seccomp: this kernel has no filters".to_owned()))
+            Ok(WallOutcome::Lacks("seccomp: this kernel has no filters".to_owned()))
         }
         Err(why) => Err(failed(&why)),
     }

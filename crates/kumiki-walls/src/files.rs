@@ -7,7 +7,7 @@ use landlock::{
     RulesetAttr as _, RulesetCreatedAttr as _, RulesetError, RulesetStatus, Scope,
 };
 
-use super::{Raised, Wall, WallError};
+use super::{Wall, WallError, WallOutcome};
 
 /// The newest rights that are asked for: all that a kernel has of them are raised. What newer ones forbid was not tried with these programs.
 const ABI_OF_FILES: ABI = ABI::V5;
@@ -69,7 +69,7 @@ pub(super) fn restrict(
     named: &[(PathBuf, Access)],
     places: Vec<(PathFd, Access)>,
     connects: &[u16],
-) -> Result<Raised, WallError> {
+) -> Result<WallOutcome, WallError> {
     let raised = || -> Result<_, RulesetError> {
         let mut ruleset = Ruleset::default()
             .handle_access(AccessFs::from_all(ABI_OF_FILES))?
@@ -87,10 +87,10 @@ pub(super) fn restrict(
     let status = raised().map_err(|why| WallError::Refused(Wall::Landlock, why.to_string()))?;
     let abi = match status.landlock {
         LandlockStatus::NotEnabled => {
-            return Ok(Raised::Lacks("Landlock: it is off in this kernel (lsm=landlock turns it on)".to_owned()));
+            return Ok(WallOutcome::Lacks("Landlock: it is off in this kernel (lsm=landlock turns it on)".to_owned()));
         }
         LandlockStatus::NotImplemented => {
-            return Ok(Raised::Lacks(
+            return Ok(WallOutcome::Lacks(
                 "Landlock: this kernel's is missing or too old; Linux 5.19 or newer has what is needed".to_owned(),
             ));
         }
@@ -112,13 +112,13 @@ pub(super) fn restrict(
     }
     Ok(match status.ruleset {
         RulesetStatus::NotEnforced => {
-            Raised::Lacks(format!("Landlock: its ABI {abi} would forbid to rename from one directory to another"))
+            WallOutcome::Lacks(format!("Landlock: its ABI {abi} would forbid to rename from one directory to another"))
         }
         RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced if lacks.is_empty() => {
-            Raised::Stands(format!("Landlock (ABI {abi}): {files}"))
+            WallOutcome::Stands(format!("Landlock (ABI {abi}): {files}"))
         }
         RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced => {
-            Raised::Stands(format!("Landlock (ABI {abi}, which knows nothing of {}): {files}", lacks.join(", ")))
+            WallOutcome::Stands(format!("Landlock (ABI {abi}, which knows nothing of {}): {files}", lacks.join(", ")))
         }
     })
 }

@@ -115,12 +115,12 @@ pub enum WallError {
 }
 
 /// What came of one wall.
-enum Raised {
+enum WallOutcome {
     Stands(String),
     Lacks(String),
 }
 
-impl fmt::Display for Raised {
+impl fmt::Display for WallOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Stands(what) => f.write_str(what),
@@ -178,25 +178,25 @@ impl Walls {
             Ok(places) if raises(Wall::Landlock) => Some(files::open(places)?),
             Ok(_) | Err(_) => None,
         };
-        said.push(Raised::Stands(user::become_user(self.run_as.as_ref(), needs.capabilities)?));
+        said.push(WallOutcome::Stands(user::become_user(self.run_as.as_ref(), needs.capabilities)?));
         if raises(Wall::NoNewPrivs) {
             said.push(match rustix::thread::set_no_new_privs(true) {
-                Ok(()) => Raised::Stands("no new privileges".to_owned()),
-                Err(why) => Raised::Lacks(format!("no new privileges: {why}")),
+                Ok(()) => WallOutcome::Stands("no new privileges".to_owned()),
+                Err(why) => WallOutcome::Lacks(format!("no new privileges: {why}")),
             });
         }
         if raises(Wall::Landlock) {
             said.push(match (&needs.files, places) {
                 (Ok(named), Some(places)) => files::restrict(named, places, &needs.connects)?,
-                (Err(why), _) => Raised::Lacks(format!("Landlock, as {why}")),
-                (Ok(_), None) => Raised::Lacks("Landlock".to_owned()),
+                (Err(why), _) => WallOutcome::Lacks(format!("Landlock, as {why}")),
+                (Ok(_), None) => WallOutcome::Lacks("Landlock".to_owned()),
             });
         }
         if raises(Wall::Seccomp) {
             said.push(calls::restrict(needs.calls, needs.capabilities)?);
         }
         for wall in &self.without {
-            said.push(Raised::Lacks(format!("{wall}, as asked for")));
+            said.push(WallOutcome::Lacks(format!("{wall}, as asked for")));
         }
         let said: Vec<String> = said.iter().map(ToString::to_string).collect();
         Ok(Some(format!("walls: {}", said.join("; "))))

@@ -75,9 +75,9 @@ thread_local! {
 }
 
 /// Puts back what was the end before, also where a test fails meanwhile.
-struct Before(Option<Instant>);
+struct PreviousEnd(Option<Instant>);
 
-impl Drop for Before {
+impl Drop for PreviousEnd {
     fn drop(&mut self) {
         END.set(self.0);
         ARMED.with(|armed| armed.get().map(|armed| waiting().remove(&armed.0)));
@@ -97,7 +97,7 @@ pub fn during<T>(wait: impl FnOnce() -> T) -> T {
     let end = now() + LIMIT;
     let before = END.get();
     END.set(Some(before.map_or(end, |before| before.min(end))));
-    let _before = Before(before);
+    let _before = PreviousEnd(before);
     minute();
     wait()
 }

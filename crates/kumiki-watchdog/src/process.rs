@@ -80,7 +80,7 @@ impl Drop for Folder {
 
 /// What a process has said, and how it ended.
 #[derive(Debug)]
-pub struct Ran {
+pub struct ProcessOutput {
     /// Its status, where no signal has ended it.
     pub status: Option<i32>,
     /// Its standard output, but for what [`Running::line`] has taken of it.
@@ -89,7 +89,7 @@ pub struct Ran {
     pub err: String,
 }
 
-impl Ran {
+impl ProcessOutput {
     /// It went well.
     #[track_caller]
     pub fn well(self) -> Self {
@@ -211,14 +211,14 @@ impl Running {
     }
 
     /// Waits for its end, which is to come.
-    pub fn end(mut self) -> Ran {
+    pub fn end(mut self) -> ProcessOutput {
         crate::minute();
         // One that waits for the end of its input would otherwise wait for ever.
         drop(self.child.stdin.take());
         let out = core::mem::take(&mut self.said) + &rest(&self.out);
         let err = self.err.as_ref().map(rest).unwrap_or_default();
         let status = self.child.wait().unwrap().code();
-        Ran { status, out, err }
+        ProcessOutput { status, out, err }
     }
 }
 

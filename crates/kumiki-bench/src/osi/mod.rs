@@ -61,7 +61,7 @@ impl FileDirection {
 }
 
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
-struct Taken {
+struct TimeUse {
     cpu_s: f64,
     /// 0 where it is not what counts.
     wall_s: f64,
@@ -83,7 +83,7 @@ struct Row {
     way: FileDirection,
     octets: usize,
     /// Of each run, in their order.
-    taken: Vec<Taken>,
+    taken: Vec<TimeUse>,
     /// Gbit/s: the median, the least and the most.
     rate: [f64; 3],
     /// CPU seconds of a run: the median.
@@ -92,7 +92,7 @@ struct Row {
 
 impl Row {
     #[expect(clippy::cast_precision_loss, reason = "octets are far below 2^52")]
-    fn new(who: FileMover, way: FileDirection, octets: usize, taken: Vec<Taken>) -> Self {
+    fn new(who: FileMover, way: FileDirection, octets: usize, taken: Vec<TimeUse>) -> Self {
         let rates: Vec<f64> = taken
             .iter()
             .map(|it| match who {
@@ -122,7 +122,7 @@ fn shapes(what: &Osi, octets: usize) -> Vec<Shape> {
     shapes
 }
 
-type Run = fn(Shape, &Content, bool) -> Result<[Taken; 2], String>;
+type Run = fn(Shape, &Content, bool) -> Result<[TimeUse; 2], String>;
 
 /// A name, the octets of the file, how a result is headed, and what runs it.
 type Case = (&'static str, usize, fn(Shape) -> FileMover, Run);

@@ -13,7 +13,7 @@ use kumiki_io::{Clock as _, Executor, ExecutorEnd, GraphId, Pace, Plug, RealCloc
 use kumiki_osi::tpkt::{self, Tpkt};
 
 use super::stack::{self, Content, Shape};
-use super::{FileDirection, Taken};
+use super::{FileDirection, TimeUse};
 use crate::load::cpu_s;
 
 /// A run may take so long.
@@ -113,7 +113,7 @@ fn connection() -> Result<(TcpStream, TcpStream), String> {
 }
 
 /// A run.
-pub(super) fn run(shape: Shape, content: &Content, check: bool) -> Result<[Taken; 2], String> {
+pub(super) fn run(shape: Shape, content: &Content, check: bool) -> Result<[TimeUse; 2], String> {
     let (calling, called) = connection()?;
     let serving = std::thread::spawn(move || {
         let mut end = End::new(Box::new(stack::server(shape)), shape, called)?;
@@ -125,7 +125,7 @@ pub(super) fn run(shape: Shape, content: &Content, check: bool) -> Result<[Taken
     let client = stack::client(shape);
     let mut end = End::new(Box::new(client), shape, calling)?;
     end.reach(0, shape.octets)?;
-    let mut taken = [Taken::default(); 2];
+    let mut taken = [TimeUse::default(); 2];
     for (way, taken) in FileDirection::BOTH.into_iter().zip(&mut taken) {
         let operation = content.operation(way, check);
         let (begin, cpu) = (end.clock.now(), cpu_s());
@@ -147,7 +147,7 @@ pub(super) fn run(shape: Shape, content: &Content, check: bool) -> Result<[Taken
 
 /// The same octets on a connection, written and read by two threads. What is read is kept where `keeps` says so, as a store keeps it, in memory that
 /// nobody has used before.
-pub(super) fn copy(content: &[u8], keeps: bool) -> Result<Taken, String> {
+pub(super) fn copy(content: &[u8], keeps: bool) -> Result<TimeUse, String> {
     let (mut writing, mut reading) = connection()?;
     let wanted = content.len();
     let clock = RealClock::start();
@@ -172,7 +172,7 @@ pub(super) fn copy(content: &[u8], keeps: bool) -> Result<Taken, String> {
         writing.write_all(piece).map_err(|why| why.to_string())?;
     }
     let kept = reader.join().map_err(|_| "the reader panicked")??;
-    let taken = Taken { cpu_s: cpu_s() - cpu, wall_s: clock.now().saturating_since(begin).as_secs_f64() };
+    let taken = TimeUse { cpu_s: cpu_s() - cpu, wall_s: clock.now().saturating_since(begin).as_secs_f64() };
     drop(kept);
     Ok(taken)
 }

@@ -5,11 +5,11 @@ use kumiki_graph::loopback::{Config, Loopback};
 use kumiki_graph::{Graph, Instant, TaskId};
 
 use super::stack::{self, Content, Shape};
-use super::{FileDirection, Taken};
+use super::{FileDirection, TimeUse};
 use crate::load::cpu_s;
 
 /// A run.
-pub(super) fn run(shape: Shape, content: &Content, check: bool) -> Result<[Taken; 2], String> {
+pub(super) fn run(shape: Shape, content: &Content, check: bool) -> Result<[TimeUse; 2], String> {
     let mut graph = Graph::new(1, 0);
     let task = graph.add_task("cpu");
     let client = stack::client(shape);
@@ -24,7 +24,7 @@ pub(super) fn run(shape: Shape, content: &Content, check: bool) -> Result<[Taken
         .map_err(|graph_error| graph_error.to_string())?;
     let node = graph.node("client").ok_or("no client")?;
     run_on(&mut graph, task);
-    let mut taken = [Taken::default(); 2];
+    let mut taken = [TimeUse::default(); 2];
     for (way, taken) in FileDirection::BOTH.into_iter().zip(&mut taken) {
         if !stack::done(&graph, node, way as usize, shape.octets)? {
             return Err("it stands still".to_owned());

@@ -189,7 +189,7 @@ pub(crate) fn one(parameters: &Parameters) -> Result<(), String> {
 }
 
 fn run(parameters: &Parameters) -> Result<SimOutcome, String> {
-    let topology::Built { mut world, sinks } =
+    let topology::BuiltWorld { mut world, sinks } =
         topology::build(parameters).map_err(|graph_error| graph_error.to_string())?;
     world.start().map_err(|(host, graph_error)| format!("{host}: {graph_error}"))?;
     world.set_cores(parameters.cores);
@@ -296,7 +296,7 @@ impl Comparison {
 /// Runs the comparison and prints it.
 pub(crate) fn compare(comparison: &Comparison) -> Result<(), String> {
     let worlds = comparison.worlds();
-    let rival = if comparison.alone { None } else { Some(rival::Built::new()?) };
+    let rival = if comparison.alone { None } else { Some(rival::RivalProgram::new()?) };
     let own = std::env::current_exe().map_err(|why| why.to_string())?;
     let mut table = Table::new();
     table.load_style(presets::UTF8_FULL_CONDENSED);

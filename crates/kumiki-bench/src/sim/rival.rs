@@ -8,11 +8,11 @@ const SOURCE: &str = include_str!("../../rivals/ns3.cc");
 const LIBRARIES: [&str; 6] = ["applications", "core", "internet", "network", "point-to-point", "traffic-control"];
 
 /// The program, in a directory that goes with it.
-pub(super) struct Built {
+pub(super) struct RivalProgram {
     directory: tempfile::TempDir,
 }
 
-impl Built {
+impl RivalProgram {
     /// Compiles it.
     ///
     /// # Errors

@@ -29,7 +29,7 @@ const UPLINK: Rate = Rate::bits_per_second(10_000_000_000);
 const NEAR: Duration = Duration::from_micros(1);
 
 /// A world ready to run and the hosts whose sinks are counted.
-pub(super) struct Built {
+pub(super) struct BuiltWorld {
     pub(super) world: World,
     pub(super) sinks: Vec<HostId>,
 }
@@ -140,7 +140,7 @@ impl<'a> Builder<'a> {
         }))
     }
 
-    fn pair(mut self) -> Result<Built, GraphError> {
+    fn pair(mut self) -> Result<BuiltWorld, GraphError> {
         let (near, far) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
         let flows = self.parameters.flows;
         let source = self.source(far, flows, 0);
@@ -151,10 +151,10 @@ impl<'a> Builder<'a> {
         let to = self.machine("far", config, Some(sink))?;
         let (rate, delay) = (self.parameters.rate(), self.parameters.rtt() / 2);
         self.line((from, 0), (to, 0), rate, delay);
-        Ok(Built { world: self.world, sinks: vec![to] })
+        Ok(BuiltWorld { world: self.world, sinks: vec![to] })
     }
 
-    fn dumbbell(mut self) -> Result<Built, GraphError> {
+    fn dumbbell(mut self) -> Result<BuiltWorld, GraphError> {
         let flows = self.parameters.flows;
         let edges = flows.div_ceil(HOSTS_PER_EDGE);
         let left = self.core(0, edges)?;
@@ -177,7 +177,7 @@ impl<'a> Builder<'a> {
                 }
             }
         }
-        Ok(Built { world: self.world, sinks })
+        Ok(BuiltWorld { world: self.world, sinks })
     }
 
     /// A core router: the bottleneck, then an interface for each edge router.
@@ -251,7 +251,7 @@ fn access(network: Ipv4Addr, place: u32, end: u8) -> Ipv4Addr {
 }
 
 /// Builds what `parameters` say.
-pub(super) fn build(parameters: &Parameters) -> Result<Built, GraphError> {
+pub(super) fn build(parameters: &Parameters) -> Result<BuiltWorld, GraphError> {
     let builder = Builder::new(parameters);
     match parameters.shape {
         Shape::Pair => builder.pair(),

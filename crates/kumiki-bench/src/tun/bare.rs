@@ -57,7 +57,7 @@ struct End<'a> {
 }
 
 /// What came, but for its text.
-struct Came {
+struct ReceivedSegment {
     tcp: Tcp,
     text: u32,
     /// Where in the buffer the text is.
@@ -77,7 +77,7 @@ impl End<'_> {
     }
 
     /// The next segment of TCP, if one is there.
-    fn read(&self, buffer: &mut [u8]) -> Result<Option<Came>, Failed> {
+    fn read(&self, buffer: &mut [u8]) -> Result<Option<ReceivedSegment>, Failed> {
         let mut front = [0; LEN];
         loop {
             let mut room = [IoSliceMut::new(&mut front), IoSliceMut::new(buffer)];
@@ -96,7 +96,7 @@ impl End<'_> {
             let rest = packet.get(len..).unwrap_or_default();
             let (tcp, len) = Tcp::parse(rest, rest.len()).map_err(|why| why.to_string())?;
             let text = u32::try_from(rest.len() - len).unwrap_or(0);
-            return Ok(Some(Came { tcp, text, at: total - (rest.len() - len)..total }));
+            return Ok(Some(ReceivedSegment { tcp, text, at: total - (rest.len() - len)..total }));
         }
     }
 
@@ -183,7 +183,7 @@ fn answer_all(mut end: End<'_>, options: Options, connections: usize) -> Result<
     let mut ended = 0;
     while ended < connections {
         end.wait()?;
-        while let Some(Came { tcp, text, at }) = end.read(&mut buffer)? {
+        while let Some(ReceivedSegment { tcp, text, at }) = end.read(&mut buffer)? {
             end.remote = tcp.source_port;
             if tcp.flags.contains(Flags::SYN) {
                 (end.next, end.expected) = (Seq(1), tcp.seq + 1);
@@ -274,7 +274,7 @@ fn send(end: &mut End<'_>, options: Options, octets: u64) -> Result<(), Failed> 
             return end.write(Flags::RST | Flags::ACK, Options::NONE, &[]);
         }
         end.wait()?;
-        while let Some(Came { tcp, .. }) = end.read(&mut buffer)? {
+        while let Some(ReceivedSegment { tcp, .. }) = end.read(&mut buffer)? {
             if tcp.flags.contains(Flags::SYN) {
                 end.expected = tcp.seq + 1;
                 scale = tcp.options.window_scale.unwrap_or(0);

@@ -14,7 +14,7 @@ use kumiki_octets::Message;
 use kumiki_osi_service::x25::{self, CauseField};
 use kumiki_stack::{LowerLayers, Settings, Value, build};
 
-use crate::peers::{Folder, Ran, Running, is_there, kit, skip};
+use crate::peers::{Folder, ProcessOutput, Running, is_there, kit, skip};
 
 /// The folder of user-mode Linux; `None` where it cannot start, after saying so.
 pub(crate) fn linux() -> Option<PathBuf> {
@@ -269,7 +269,7 @@ fn a_call_from_linux_is_answered_and_its_messages_go_back() {
         assert_eq!(person.came, 5, "{what}");
         // Linux ends in the middle of the call when its program is done.
         assert!(person.ended.is_some(), "{what}");
-        let Ran { status, out: said, .. } = linux.end();
+        let ProcessOutput { status, out: said, .. } = linux.end();
         assert!(said.contains("PEER x25 echo ok"), "{what}: {said}");
         assert_eq!(status, Some(0), "{what}: {said}");
     }

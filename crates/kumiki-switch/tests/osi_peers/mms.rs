@@ -18,7 +18,7 @@ use kumiki_osi_service::presentation::{Context as Proposed, Value};
 use kumiki_osi_service::{Association, Oid};
 use kumiki_stack::{LowerLayers, Settings, Value as Setting, build};
 
-use crate::peers::{Ran, Running, skip};
+use crate::peers::{ProcessOutput, Running, skip};
 
 /// A Python that has libiec61850; `None`, after saying so, where there is none.
 fn python() -> Option<String> {
@@ -244,7 +244,7 @@ fn called(python: &str, end: &str) -> (String, Vec<Vec<u8>>, String) {
         let peer = Running::peer(command.stdin(Stdio::null()));
         let (socket, _) = listener.accept().unwrap();
         let (executor, graph, person) = run(socket, 8192, Person::default());
-        let Ran { status, out: said, .. } = peer.end();
+        let ProcessOutput { status, out: said, .. } = peer.end();
         assert!(said.contains("PEER connected True"), "{said}");
         assert_eq!(status, Some(0), "{said}");
         let graph = executor.graph(graph).unwrap();

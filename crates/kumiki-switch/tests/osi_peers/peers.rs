@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 pub(crate) use kumiki_watchdog::peers::is_there;
-pub(crate) use kumiki_watchdog::process::{Folder, Ran, Running};
+pub(crate) use kumiki_watchdog::process::{Folder, ProcessOutput, Running};
 
 /// The folder of the peers, beside the repository; whoever runs the tests may have none.
 pub(crate) fn kit() -> Option<PathBuf> {

@@ -13,7 +13,7 @@ use kumiki_stack::{LowerLayers, Settings, Value, build};
 use kumiki_switch::{SwitchOptions, parse, run};
 
 use crate::linux::{Person, linux, messages, peer};
-use crate::peers::{Folder, Ran};
+use crate::peers::{Folder, ProcessOutput};
 
 /// A switch in a thread of its own.
 struct Switch {
@@ -203,7 +203,7 @@ to = ["xot"]
     assert_eq!(person.came, 5);
     // Linux ends in the middle of the call when its program is done.
     assert!(person.ended.is_some());
-    let Ran { status, out: said, .. } = linux.end();
+    let ProcessOutput { status, out: said, .. } = linux.end();
     assert!(said.contains("PEER x25 echo ok"), "{said}");
     assert_eq!(status, Some(0), "{said}");
     switch.wait_for("cleared by guest");

@@ -128,7 +128,7 @@ impl LabelComment {
 
 /// What the comments say.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct LabelIndex {
     /// Label, place, and whether it stands above a test.
     pub(super) places: Vec<(Label, LabelComment, bool)>,
     /// File and line of a [`MARK`] that is none.
@@ -136,8 +136,8 @@ pub(super) struct Found {
 }
 
 /// Reads every Rust file below [`CODE`].
-pub(super) fn all(tree: &Tree) -> Found {
-    let mut found = Found::default();
+pub(super) fn all(tree: &Tree) -> LabelIndex {
+    let mut found = LabelIndex::default();
     for (file, text) in tree.texts(".rs") {
         if !file.starts_with(CODE) {
             continue;
@@ -280,7 +280,7 @@ mod tests {
 
     const FILE: &str = "//! T (MUST-1).\n\nimpl<'a> Session<'a> {\n    /// One (MUST-2).\n    pub(crate) fn one(&self) {\n        if x {\n            // MUST-3.\n        }\n    }\n}\n\n/// Two, SHLD-4.\n#[derive(Debug)]\npub struct Two {\n    /// Of MAY-5.\n    pub(super) field: u32,\n}\n\nconst fn three(\n    x: u8,\n) -> Config {\n    Config {\n        // REC-1.\n        four: 5, // MUST-6, not MUST-7x or XMUST-8\n    }\n}\n\n#[cfg(test)]\nmod tests {\n    // RFC 9293: MUST-9, MUST-10\n    #[test]\n    fn nine_is_ten() {\n        // MUST-11.\n    }\n}\n";
 
-    fn found(text: &str) -> Found {
+    fn found(text: &str) -> LabelIndex {
         all(&Tree::of(&[("crates/a/src/b.rs", text)]))
     }
 

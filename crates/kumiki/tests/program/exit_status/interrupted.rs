@@ -18,7 +18,7 @@ pub(crate) fn three_points(last: &str) -> String {
 }
 
 /// Starts `arguments`, and ends it by `signal` once two of the three points have ended.
-fn ended_by(folder: &Folder, arguments: &[&str], signal: Signal) -> process::Ran {
+fn ended_by(folder: &Folder, arguments: &[&str], signal: Signal) -> process::ProcessOutput {
     // What it says while it runs is told on standard error.
     let mut command = Command::new("sh");
     command.args(["-c", "exec \"$0\" \"$@\" 2>&1", env!("CARGO_BIN_EXE_kumiki")]);

@@ -2,7 +2,7 @@
 
 use kumiki_watchdog::until;
 
-use super::harness::{Daemon, Folder, Ran, Running};
+use super::harness::{Daemon, Folder, ProcessOutput, Running};
 use super::line::{Cut, Line};
 use super::recovered::{did_not_begin_again, long};
 
@@ -13,13 +13,13 @@ struct Collector<'a> {
 
 impl Collector<'_> {
     /// Takes files as they are.
-    fn run(&self, more: &[&str]) -> Ran {
+    fn run(&self, more: &[&str]) -> ProcessOutput {
         let mut all = vec!["--closed", "any"];
         all.extend(more);
         self.poll(&all)
     }
 
-    fn poll(&self, more: &[&str]) -> Ran {
+    fn poll(&self, more: &[&str]) -> ProcessOutput {
         let mut all = vec!["collect", &self.url, "--into", "in"];
         all.extend(more);
         self.folder.ftam(&all)

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, ipproto, socket_with};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use super::harness::{Folder, Ran, Running};
+use super::harness::{Folder, ProcessOutput, Running};
 use super::refusals::entry;
 
 /// How many are silent.
@@ -121,7 +121,7 @@ fn responder(folder: &Folder, options: &[&str]) -> (Running, SocketAddr, SocketA
     (running, "10.0.0.1:10200".parse().unwrap(), six)
 }
 
-fn list(folder: &Folder, host: &str) -> Ran {
+fn list(folder: &Folder, host: &str) -> ProcessOutput {
     let url = format!("ftam://bob@{host}:10200/");
     folder.ftam(&["ls", &url, "--password-file", "right"])
 }

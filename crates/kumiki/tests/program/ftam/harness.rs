@@ -5,7 +5,7 @@ use std::process::{Command, Output, Stdio};
 
 use rustix::process::Signal;
 
-pub(crate) use kumiki_watchdog::process::{Ran, Running};
+pub(crate) use kumiki_watchdog::process::{ProcessOutput, Running};
 
 pub(crate) const KUMIKI: &str = env!("CARGO_BIN_EXE_kumiki");
 
@@ -40,12 +40,12 @@ impl Folder {
     }
 
     /// Runs `kumiki ARGUMENTS` to its end.
-    pub(crate) fn kumiki(&self, arguments: &[&str]) -> Ran {
+    pub(crate) fn kumiki(&self, arguments: &[&str]) -> ProcessOutput {
         Running::start(self.command(arguments)).end()
     }
 
     /// Runs `kumiki ftam ARGUMENTS`.
-    pub(crate) fn ftam(&self, arguments: &[&str]) -> Ran {
+    pub(crate) fn ftam(&self, arguments: &[&str]) -> ProcessOutput {
         self.kumiki(&[&["ftam"], arguments].concat())
     }
 }
@@ -89,7 +89,7 @@ impl Daemon {
 
     /// Ctrl-C, which is to end it well.
     #[track_caller]
-    pub(crate) fn stop(self) -> Ran {
+    pub(crate) fn stop(self) -> ProcessOutput {
         self.running.signal(Signal::INT);
         self.running.end().well()
     }

@@ -8,7 +8,7 @@ use std::thread::{JoinHandle, spawn};
 
 use kumiki_watchdog::until;
 
-use super::harness::{Daemon, Folder, Ran, Running, hollow};
+use super::harness::{Daemon, Folder, ProcessOutput, Running, hollow};
 use super::line::{Cut, Line};
 use super::recovered::{did_not_begin_again, long};
 
@@ -98,7 +98,7 @@ fn fetch(folder: &Folder, daemon: &Daemon, len: u64) -> Running {
 }
 
 fn came_whole(folder: &Folder, fetching: Running, len: u64) {
-    let ran: Ran = fetching.end();
+    let ran: ProcessOutput = fetching.end();
     ran.well();
     assert_eq!(std::fs::metadata(folder.path("got")).unwrap().len(), len);
 }

@@ -11,7 +11,7 @@ use rustix::termios::{LocalModes, tcgetattr};
 
 use kumiki_watchdog::until;
 
-use super::harness::{Daemon, Folder, Ran, Running};
+use super::harness::{Daemon, Folder, ProcessOutput, Running};
 
 /// A terminal: the keyboard, and what programs have.
 struct Terminal {
@@ -90,7 +90,7 @@ fn what_is_typed_is_the_password_and_is_not_shown() {
     daemon.stop();
 }
 
-fn hash_of(folder: &Folder, typed: &[u8]) -> Ran {
+fn hash_of(folder: &Folder, typed: &[u8]) -> ProcessOutput {
     folder.write("typed", typed);
     let mut hash = folder.command(&["ftamd", "password", "bob", "--rounds", "10"]);
     hash.stdin(File::open(folder.path("typed")).unwrap());

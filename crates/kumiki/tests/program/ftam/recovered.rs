@@ -4,7 +4,7 @@ use rustix::process::Signal;
 
 use kumiki_watchdog::until;
 
-use super::harness::{Daemon, Folder, Ran, Running, hollow};
+use super::harness::{Daemon, Folder, ProcessOutput, Running, hollow};
 use super::line::{Cut, Line};
 
 /// More than any transfer here moves before it is broken.
@@ -258,7 +258,7 @@ fn what_is_kept_goes_with_the_responder() {
 }
 
 /// Two responders to one directory, and a line that leads to the first until a transfer breaks, and to the other then. `x` is the last of the words.
-fn moved(folder: &Folder, words: &[&str], target: Option<&str>, meanwhile: impl Fn()) -> Ran {
+fn moved(folder: &Folder, words: &[&str], target: Option<&str>, meanwhile: impl Fn()) -> ProcessOutput {
     let daemon = Daemon::start(folder, &["--anonymous"]);
     let other = Daemon::start(folder, &["--anonymous"]);
     let line = Line::new(&daemon.at, &[Cut::Stalled(1_500_000)]);
@@ -284,7 +284,7 @@ fn moved(folder: &Folder, words: &[&str], target: Option<&str>, meanwhile: impl 
 
 /// It has started over once, and says why.
 #[track_caller]
-fn began_again(ran: &Ran) {
+fn began_again(ran: &ProcessOutput) {
     let said = |line: &&str| line.contains(" x: FTAM: 6004 ") && line.ends_with("it starts over");
     assert_eq!(ran.err.lines().filter(said).count(), 1, "{ran:?}");
 }

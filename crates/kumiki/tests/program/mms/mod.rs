@@ -6,7 +6,7 @@ mod files;
 mod memory;
 mod peer;
 
-use crate::ftam::harness::{Folder, Ran, Running};
+use crate::ftam::harness::{Folder, ProcessOutput, Running};
 
 /// A responder on `root` of a folder.
 struct Daemon {
@@ -37,7 +37,7 @@ impl Daemon {
 }
 
 /// Runs `kumiki mms ARGUMENTS`.
-fn mms(folder: &Folder, arguments: &[&str]) -> Ran {
+fn mms(folder: &Folder, arguments: &[&str]) -> ProcessOutput {
     let all: Vec<&str> = std::iter::once("mms").chain(arguments.iter().copied()).collect();
     folder.kumiki(&all)
 }

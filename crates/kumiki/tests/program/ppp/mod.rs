@@ -9,7 +9,7 @@ mod lwip;
 mod peers;
 mod pppd;
 
-use peers::{Folder, Ran, Running, events, kumiki, log, secrets};
+use peers::{Folder, ProcessOutput, Running, events, kumiki, log, secrets};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -36,7 +36,7 @@ fn connection(said: &str) -> Value {
 
 /// The end of a link of ours, which went as asked for and lost nothing on the line.
 fn ended_well(kumiki: Running) -> (Value, String) {
-    let Ran { status, out: said, .. } = kumiki.end();
+    let ProcessOutput { status, out: said, .. } = kumiki.end();
     assert_eq!(status, Some(0), "{said}");
     let end = events(&said, "end").pop().unwrap();
     assert_eq!(end["outcome"], "as asked", "{end}");
@@ -50,7 +50,7 @@ fn the_end_of_a_line_that_is_a_program_is_the_program_s() {
         ("exit 0", "has ended with status 0"),
         ("kill -9 $$", "was ended by signal 9"),
     ] {
-        let Ran { status, out: said, .. } = kumiki(&format!("exec:{command}"), "").end();
+        let ProcessOutput { status, out: said, .. } = kumiki(&format!("exec:{command}"), "").end();
         assert_eq!(status, Some(3), "{said}");
         let end = events(&said, "end").pop().unwrap();
         assert_eq!(end["why"], format!("the line went down: its program {how}"), "{said}");
@@ -66,7 +66,7 @@ fn secrets_are_taken_of_a_file_that_nobody_else_reads() {
     let options = secrets(&folder, "kumiki secret");
     let open = std::fs::Permissions::from_mode(0o644);
     std::fs::set_permissions(folder.path("secrets"), open).unwrap();
-    let Ran { status, out: said, .. } = kumiki("exec:true", &options).end();
+    let ProcessOutput { status, out: said, .. } = kumiki("exec:true", &options).end();
     assert_eq!((status, said.as_str()), (Some(2), ""));
     // The command line is for everybody to see.
     for option in ["--secret x", "--let-in kumiki:x"] {
@@ -91,12 +91,12 @@ fn what_is_told_as_sent_is_what_the_line_took() {
     // A window of TCP that is longer than what may wait for the line.
     let wide = "--set tcp.initial_window_segments=400";
     let [far, near] = pair(&folder, ["--run sink --listen 5001 --connections 1", &format!("{sends} {wide}")]);
-    let Ran { status, out: said, .. } = near.end();
+    let ProcessOutput { status, out: said, .. } = near.end();
     assert_eq!(status, Some(0), "{said}");
     let end = events(&said, "end").pop().unwrap();
     let line = std::fs::metadata(folder.path("seen.sent")).unwrap().len();
     assert_eq!(end["octets_sent"], line, "{end}");
-    let Ran { status, out: said, .. } = far.end();
+    let ProcessOutput { status, out: said, .. } = far.end();
     assert_eq!(status, Some(0), "{said}");
     let there = events(&said, "end").pop().unwrap();
     assert_eq!(there["octets_received"], line, "{there}");
@@ -112,10 +112,10 @@ fn a_link_that_is_interrupted_aborts_what_its_program_has_open_and_tells_of_it()
     // More than PPP says by itself: the connection stands.
     kumiki_watchdog::until(|| std::fs::metadata(folder.path("seen.sent")).is_ok_and(|file| file.len() >= 100_000));
     near.signal(Signal::TERM);
-    let Ran { status, out: said, .. } = near.end();
+    let ProcessOutput { status, out: said, .. } = near.end();
     assert_eq!(status, Some(0), "{said}");
     assert_eq!(connection(&said)["reason"], "a user asked for it", "{said}");
-    let Ran { status, out: said, .. } = far.end();
+    let ProcessOutput { status, out: said, .. } = far.end();
     // The other end hears of it over the link.
     assert_eq!(status, Some(1), "{said}");
     assert_eq!(connection(&said)["reason"], "the peer reset the connection", "{said}");

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
 use kumiki_watchdog::peers::{folder, is_there};
-pub(crate) use kumiki_watchdog::process::{Folder, Ran, Running};
+pub(crate) use kumiki_watchdog::process::{Folder, ProcessOutput, Running};
 use serde_json::Value;
 
 fn skip(why: &str) {

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use super::peers::{Folder, Ran, Running, events, file, kumiki, log, pppd, pppd_kit, secrets};
+use super::peers::{Folder, ProcessOutput, Running, events, file, kumiki, log, pppd, pppd_kit, secrets};
 use super::{connection, ended_well, octets, told};
 use kumiki_watchdog::peers::tshark;
 
@@ -195,7 +195,7 @@ fn a_peer_that_does_not_know_the_secret_is_not_let_in() {
         &format!("10.7.0.1:10.7.0.2 --name gateway --auth chap {} --passive", secrets(&folder, "kumiki another")),
     );
     let peer = pppd(&kit, &theirs, "noauth +ipv6", None);
-    let Ran { status, out: said, .. } = ours.end();
+    let ProcessOutput { status, out: said, .. } = ours.end();
     assert_eq!(status, Some(4), "{said}");
     let peer = peer.end().out;
     assert!(peer.contains("CHAP authentication failed"), "{peer}");
@@ -236,7 +236,7 @@ fn a_host_of_a_scenario_is_whoever_speaks_ppp_on_its_line() {
     assert!(times.len() == 3 && times.iter().all(|time| *time >= 80.0), "{peer}");
     ours.wait_for("host modem: ");
     ours.signal(Signal::TERM);
-    let Ran { status, out: said, .. } = ours.end();
+    let ProcessOutput { status, out: said, .. } = ours.end();
     assert_eq!(status, Some(143), "{said}");
     assert!(said.contains("modem: sent "), "{said}");
 }
@@ -256,7 +256,7 @@ fn a_link_comes_up_again_after_its_peer_was_killed() {
         ours.wait_for("the line is down");
     }
     ours.signal(Signal::TERM);
-    let Ran { status, out: said, .. } = ours.end();
+    let ProcessOutput { status, out: said, .. } = ours.end();
     assert_eq!(status, Some(0), "{said}");
     let end = events(&said, "end").pop().unwrap();
     assert!(end["opened"].as_u64() >= Some(2), "{end}");
@@ -318,7 +318,7 @@ fn linux_uses_the_link_through_a_tun_device() {
     command.args(["--json", "--passive", "--tun", "kumiki0"]);
     let ours = Running::peer(command.stdin(Stdio::null()));
     let peer = pppd(&kit, &theirs, "noauth +ipv6", None);
-    let Ran { status, out: said, .. } = ours.end();
+    let ProcessOutput { status, out: said, .. } = ours.end();
     assert_eq!(status, Some(0), "{said}");
     let echoes = said.lines().filter(|line| line.starts_with("ECHO") && line.ends_with("True"));
     assert_eq!(echoes.count(), 2, "{said}");

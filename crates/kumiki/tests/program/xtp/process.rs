@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
 use std::sync::atomic::{AtomicU16, Ordering};
 
-pub(crate) use kumiki_watchdog::process::{Folder, Ran, Running};
+pub(crate) use kumiki_watchdog::process::{Folder, ProcessOutput, Running};
 use serde_json::Value;
 
 /// An address of the loopback interface that goes with the number of this process: what is at it is ours alone, whoever runs the same tests.
@@ -34,7 +34,7 @@ pub(crate) fn sockets() -> [SocketAddrV4; 2] {
 }
 
 /// The only event of this kind that a process has told of.
-pub(crate) fn event(ran: &Ran, kind: &str) -> Value {
+pub(crate) fn event(ran: &ProcessOutput, kind: &str) -> Value {
     let events = ran.out.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let mut all = events.filter(|event| event["event"] == kind);
     let (one, another) = (all.next(), all.next());
