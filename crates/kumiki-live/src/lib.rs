@@ -643,7 +643,7 @@ pub fn run<P: Protocol>(
     let real = executor.add_real(line.device).map_err(system("no descriptor to wait for the device"))?;
     let ends = (Plug::Device(host, device), Plug::Real(real));
     let impaired = join(&mut executor, ends, line.impair.as_ref().map(|it| (it, line.seed)))?;
-    let wish = Wish::listen(&executor.bell()).map_err(system("cannot listen to Ctrl-C"))?;
+    let wish = ShutdownRequest::listen(&executor.bell()).map_err(system("cannot listen to Ctrl-C"))?;
     #[cfg(target_os = "linux")]
     walls::raise(&line.walls, &walls::of_lines([], Vec::new()))?;
     let (began, cpu) = (clock.now(), cpu_time());
@@ -677,7 +677,7 @@ pub fn run<P: Protocol>(
 struct Running<'a, W> {
     watcher: &'a mut W,
     node: Option<NodeId>,
-    wish: Wish,
+    wish: ShutdownRequest,
     capture: Option<Capture>,
     captures: CaptureBudget,
     /// It was told to end.

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use kumiki_graph::pipe::{self, Pipe};
 use kumiki_graph::{Address, DeviceId, Duration, Graph, GraphError, Instant, Mode, NodeId, Request, Service};
-use kumiki_io::admission::{Full, Step};
+use kumiki_io::admission::{LimitReached, Step};
 use kumiki_io::line::Console;
 use kumiki_io::sockets::{Sockets, SocketsConfig, plain};
 use kumiki_io::{Arrival, Clock as _, Descriptors, Plug, RealClock, RealDevice, Sent, ShutdownRequest, unguessable};
@@ -279,7 +279,7 @@ fn attend(
 /// A terminal while it is served.
 struct Session<'a> {
     node: NodeId,
-    wish: &'a Wish,
+    wish: &'a ShutdownRequest,
     visit: Option<Visit>,
     /// What of it waits to be shown, where that is known.
     waiting: Option<Arc<AtomicUsize>>,

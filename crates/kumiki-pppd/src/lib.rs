@@ -19,7 +19,7 @@ use kumiki_graph::{Address, DeviceId, Duration, Graph, Instant, NodeId, Protocol
 use kumiki_io::executor::DeviceConfig;
 use kumiki_io::{
     Bell, Clock as _, Executor, ExecutorEnd, GraphId, Line, Pace, Plug, ProgramEnd, RealClock, RealDevice, RealId,
-    Watch, Wish, unguessable,
+    ShutdownRequest, Watch, unguessable,
 };
 use kumiki_ppp::hdlc::{self, Hdlc};
 use kumiki_ppp::ppp_daemon::{self, Kind, Phase, PppDaemon};
@@ -30,8 +30,8 @@ use kumiki_live::capture::Capture;
 use kumiki_live::private::CaptureBudget;
 use kumiki_live::{BATCH, LOOK, LiveError, OutputFormat, Stack, Watcher, system};
 
+mod deferred;
 mod kernel;
-mod later;
 mod narrate;
 mod record;
 mod relay;
@@ -46,8 +46,8 @@ pub use kumiki_ppp::ppp_daemon::{Config, End, Ipv4, Ipv6, Methods, Quality, Secr
 
 pub use secrets::secrets;
 
+use deferred::{LinkProgram, WatchedProgram};
 use kernel::Kernel;
-use later::{Upper, Watched};
 use narrate::Narrator;
 use record::Recorded;
 use relay::Relay;
@@ -324,10 +324,10 @@ enum Ending {
 impl Ending {
     /// What is looked at for it. Where the process is ours, this puts it behind its walls.
     #[cfg_attr(not(target_os = "linux"), expect(unused_variables, reason = "walls are Linux's"))]
-    fn wish(self, bell: &Bell, options: &Options, has_kernel: bool) -> Result<Wish, LiveError> {
+    fn wish(self, bell: &Bell, options: &Options, has_kernel: bool) -> Result<ShutdownRequest, LiveError> {
         match self {
             Self::Signals => {
-                let wish = Wish::listen(bell).map_err(system("cannot listen to Ctrl-C"))?;
+                let wish = ShutdownRequest::listen(bell).map_err(system("cannot listen to Ctrl-C"))?;
                 #[cfg(target_os = "linux")]
                 kumiki_live::walls::raise(&options.walls, &needs(options, has_kernel))?;
                 Ok(wish)
@@ -459,7 +459,7 @@ fn assemble(user: &mut Use<'_>, options: &Options, captures: &CaptureBudget) -> 
 }
 
 /// Waits until somebody is at the other end of a line, or an end is wanted.
-fn wait_for(line: &mut Line, wish: &Wish, clock: &RealClock, bell: &Bell) -> Result<(), LiveError> {
+fn wait_for(line: &mut Line, wish: &ShutdownRequest, clock: &RealClock, bell: &Bell) -> Result<(), LiveError> {
     while !line.is_up() && !wish.is_made() {
         let came = line.receive().map_err(system("the line"))?;
         if came.is_some() || line.is_up() {

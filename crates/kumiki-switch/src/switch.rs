@@ -222,7 +222,7 @@ pub fn run(config: &Config, wanted: &SwitchOptions, mut say: impl FnMut(&str)) -
 
 /// Who wants an end, and how far that is.
 struct End<'a> {
-    wish: Wish,
+    wish: ShutdownRequest,
     told: Option<&'a AtomicBool>,
     /// All calls are being cleared: until then.
     closing: Option<Instant>,

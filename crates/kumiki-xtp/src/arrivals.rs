@@ -23,17 +23,17 @@ use super::context::{Ctx, Endpoint, Exchange};
 use super::control::{Question, at_or_before};
 use super::judging::PacketRejection;
 use super::packet::{Arrived, Body};
-use super::receive::{Inserted, Piece};
+use super::receive::{Inserted, ReceivedData};
 use super::send::{Tag, Writer};
 use super::timers::Timer;
 
 /// The text of a packet as a piece of the stream, and where it ends there.
-fn piece_of(header: &Header, text: Message, tag: Option<Tag>) -> (Piece, u64) {
+fn piece_of(header: &Header, text: Message, tag: Option<Tag>) -> (ReceivedData, u64) {
     let end = header.seq.saturating_add(text.len() as u64);
-    (Piece { text, tag, end: header.options.contains(Options::EOM) }, end)
+    (ReceivedData { text, tag, end: header.options.contains(Options::EOM) }, end)
 }
 
-type Pieces = SmallVec<[Piece; 2]>;
+type Pieces = SmallVec<[ReceivedData; 2]>;
 
 impl Endpoint {
     /// # Errors

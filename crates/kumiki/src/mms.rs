@@ -8,7 +8,7 @@ use kumiki_filetransfer::url::Url;
 use kumiki_lab::quantity::Octets;
 
 use crate::commands::Stop;
-use crate::files::work::{self, Line, Manner};
+use crate::files::work::{self, Line, OutputManner};
 use crate::files::{collect, password};
 use crate::live::option;
 

@@ -109,7 +109,7 @@ impl Run {
     }
 
     /// The server says that it has the file that is sent.
-    fn obtained(&mut self, serving: &Serving) {
+    fn obtained(&mut self, serving: &OpenFrsm) {
         if let Operation::Put { source, .. } = &self.operation
             && !serving.is_read(source.size())
         {

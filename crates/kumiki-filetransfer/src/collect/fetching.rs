@@ -7,7 +7,7 @@ use crate::osi::{ContentsType, Failure, Operation, Protocols};
 
 use super::placing::FetchedFile;
 use super::state::State;
-use super::{Collection, Doing, Event, Teller};
+use super::{CollectStep, Collection, Event, Teller};
 use crate::local::{MOST, Part, Receipt};
 
 /// A file that is to be fetched.

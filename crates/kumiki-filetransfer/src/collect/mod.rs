@@ -43,7 +43,7 @@ use crate::osi::{ContentsType, Duration, Failure, Gain, Operation, OperationOutc
 use crate::url::Url;
 use fetching::Job;
 use names::collected;
-use placing::Whole;
+use placing::FetchedFile;
 pub use rows::Range;
 use state::State;
 
@@ -160,11 +160,11 @@ pub struct Collected {
 const STATE: &str = ".kumiki-collect.jsonl";
 
 /// What is waited for.
-enum Doing {
+enum CollectStep {
     Listing,
     /// The attributes of this name.
     Asking(String),
-    Fetching(Whole),
+    Fetching(FetchedFile),
     /// Whether this one, under this name at the responder, is still what was fetched and is to be deleted.
     Checking(String, String),
     Removing(String),
@@ -191,9 +191,9 @@ pub struct Collection<D: Disk, T: Teller> {
     to_check: VecDeque<(String, String)>,
     /// The one that may be deleted now.
     to_remove: Option<(String, String)>,
-    doing: Option<Doing>,
+    doing: Option<CollectStep>,
     /// What has come whole and is not in its place yet, in the order in which it came.
-    whole: VecDeque<Whole>,
+    whole: VecDeque<FetchedFile>,
     settler: Settler<D>,
     /// Names whose files here must not be replaced.
     taken: BTreeSet<String>,
@@ -305,14 +305,14 @@ impl<D: Disk, T: Teller> Collection<D, T> {
             return None;
         }
         if core::mem::take(&mut self.to_list) {
-            self.doing = Some(Doing::Listing);
+            self.doing = Some(CollectStep::Listing);
             let name = self.directory.clone();
             return Some(Operation::List { name });
         }
         // Only who knows all names knows which is the last of a row.
         if let Some(name) = self.to_ask.pop_front() {
             let remote = self.remote(&name);
-            self.doing = Some(Doing::Asking(name));
+            self.doing = Some(CollectStep::Asking(name));
             return Some(Operation::Stat { name: remote });
         }
         if !self.seen.is_empty() {
@@ -322,11 +322,11 @@ impl<D: Disk, T: Teller> Collection<D, T> {
             }
         }
         if let Some((remote, name)) = self.to_remove.take() {
-            self.doing = Some(Doing::Removing(name));
+            self.doing = Some(CollectStep::Removing(name));
             return Some(Operation::Remove { name: remote });
         }
         if let Some((remote, name)) = self.to_check.pop_front() {
-            self.doing = Some(Doing::Checking(remote.clone(), name));
+            self.doing = Some(CollectStep::Checking(remote.clone(), name));
             return Some(Operation::Stat { name: remote });
         }
         self.fetch()
@@ -352,7 +352,7 @@ impl<D: Disk, T: Teller> Collection<D, T> {
         let Some(doing) = self.doing.take() else {
             return;
         };
-        if let Doing::Fetching(whole) = &doing
+        if let CollectStep::Fetching(whole) = &doing
             && whole.receipt.read().waits
         {
             let local = whole.path.file_name().unwrap_or_default();
@@ -364,29 +364,29 @@ impl<D: Disk, T: Teller> Collection<D, T> {
         }
     }
 
-    fn gained(&mut self, doing: Doing, gain: &Gain) {
+    fn gained(&mut self, doing: CollectStep, gain: &Gain) {
         match (doing, gain) {
-            (Doing::Listing, Gain::Entries(entries)) => self.listed(entries),
-            (Doing::Asking(name), Gain::Attributes(attributes)) => {
+            (CollectStep::Listing, Gain::Entries(entries)) => self.listed(entries),
+            (CollectStep::Asking(name), Gain::Attributes(attributes)) => {
                 self.seen.push((name, (**attributes).clone()));
             }
-            (Doing::Fetching(whole), _) if whole.receipt.read().waits => {
+            (CollectStep::Fetching(whole), _) if whole.receipt.read().waits => {
                 self.whole.push_back(whole);
             }
-            (Doing::Fetching(whole), _) => {
+            (CollectStep::Fetching(whole), _) => {
                 // In the order in which they came.
                 self.settle_all();
                 self.keep(vec![whole]);
             }
-            (Doing::Checking(remote, name), Gain::Attributes(attributes)) => {
+            (CollectStep::Checking(remote, name), Gain::Attributes(attributes)) => {
                 self.check(remote, name, attributes);
             }
-            (Doing::Checking(remote, name), _) => self.remove(remote, name),
-            (Doing::Removing(name), _) => {
+            (CollectStep::Checking(remote, name), _) => self.remove(remote, name),
+            (CollectStep::Removing(name), _) => {
                 self.done.deleted += 1;
                 self.teller.tell(&name, &Event::Deleted);
             }
-            (Doing::Listing | Doing::Asking(_), _) => {}
+            (CollectStep::Listing | CollectStep::Asking(_), _) => {}
         }
     }
 
@@ -403,16 +403,16 @@ impl<D: Disk, T: Teller> Collection<D, T> {
         self.seen.sort_by(|one, other| one.0.cmp(&other.0));
     }
 
-    fn refused(&mut self, doing: Doing, why: &Failure) {
+    fn refused(&mut self, doing: CollectStep, why: &Failure) {
         match doing {
-            Doing::Listing => self.fail(self.directory.clone(), why.clone()),
-            Doing::Asking(name) | Doing::Removing(name) => self.fail(name, why.clone()),
+            CollectStep::Listing => self.fail(self.directory.clone(), why.clone()),
+            CollectStep::Asking(name) | CollectStep::Removing(name) => self.fail(name, why.clone()),
             // Who does not tell is not asked: it may be a right that is not given.
-            Doing::Checking(remote, name) => self.remove(remote, name),
-            Doing::Fetching(whole) if whole.receipt.read().is_lost => {
+            CollectStep::Checking(remote, name) => self.remove(remote, name),
+            CollectStep::Fetching(whole) if whole.receipt.read().is_lost => {
                 self.lose(whole.job.name, why.clone());
             }
-            Doing::Fetching(whole) => {
+            CollectStep::Fetching(whole) => {
                 // It may be put into its place all the same: nobody else has its name before.
                 let is_due = |it: Received| it.waits && !it.is_there && !it.is_lost;
                 while is_due(whole.receipt.read()) && self.settler.look(true) {}

@@ -31,7 +31,7 @@ use kumiki_live::shown;
 use sha2::{Digest as _, Sha256};
 
 pub use contents::{Contents, note_beside};
-pub use out::Out;
+pub use out::StandardOutput;
 pub use part::{Part, part_of};
 pub(crate) use settler::MOST;
 pub use settler::Settler;

@@ -7,15 +7,15 @@ use std::io;
 use std::os::unix::fs::FileExt as _;
 
 use crate::files::disk::Disk;
-use crate::osi::Globaliser;
-pub(super) use crate::osi::Localiser;
+pub(super) use crate::osi::CrlfToLf;
+use crate::osi::LfToCrlf;
 
 /// Octets that are converted at a time.
 const PART: usize = 64 * 1024;
 
 /// Converts a file that has come, in its place; gives its size then.
 pub(super) fn localise<D: Disk>(disk: &D, file: &D::File) -> io::Result<u64> {
-    let (mut localiser, mut out) = (Localiser::default(), Vec::with_capacity(PART));
+    let (mut localiser, mut out) = (CrlfToLf::default(), Vec::with_capacity(PART));
     let mut written = 0;
     let read = |part: &mut [u8], at| Ok(disk.read(file, part, at)?);
     each_part(read, |octets| {
@@ -35,7 +35,7 @@ pub(super) fn localise<D: Disk>(disk: &D, file: &D::File) -> io::Result<u64> {
 
 /// Writes what is sent for a file to another one; gives the size of that. LF that has CR before it already stays.
 pub(super) fn globalise(from: &File, to: &File) -> io::Result<u64> {
-    let (mut globaliser, mut out) = (Globaliser::default(), Vec::with_capacity(2 * PART));
+    let (mut globaliser, mut out) = (LfToCrlf::default(), Vec::with_capacity(2 * PART));
     let mut written = 0;
     let read = |part: &mut [u8], at| from.read_at(part, at);
     each_part(read, |octets| {

@@ -10,11 +10,11 @@ use crate::osi::{Message, Secured, Sink};
 use kumiki_live::refusal::{self, Access};
 use sha2::{Digest as _, Sha256};
 
-use super::newlines::Localiser;
+use super::newlines::CrlfToLf;
 use super::{Receipt, path_shown};
 
 /// Standard output, and what is written to as that is.
-pub struct Out {
+pub struct StandardOutput {
     to: Box<dyn io::Write + Send>,
     name: String,
     written: u64,
@@ -76,7 +76,7 @@ impl StandardOutput {
 
     /// Ends lines as they end here.
     pub fn with_newlines(mut self, is_text: bool) -> Self {
-        self.localiser = is_text.then(Localiser::default);
+        self.localiser = is_text.then(CrlfToLf::default);
         self
     }
 

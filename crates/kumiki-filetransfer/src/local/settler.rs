@@ -66,8 +66,8 @@ fn settle<D: Disk>(batch: &[CompleteFile<D>]) {
 
 /// Who puts files into their places.
 pub struct Settler<D: Disk> {
-    whole: Sender<Whole<D>>,
-    how: How,
+    whole: Sender<CompleteFile<D>>,
+    how: SettlerMode,
 }
 
 enum SettlerMode {
@@ -84,7 +84,7 @@ impl<D: Disk> Settler<D> {
     /// # Errors
     /// The system has no room for one.
     pub fn start() -> io::Result<Self> {
-        let (whole, come) = mpsc::channel::<Whole<D>>();
+        let (whole, come) = mpsc::channel::<CompleteFile<D>>();
         let (done, said) = mpsc::channel();
         let settling = std::thread::Builder::new().name("settler".to_owned());
         settling.spawn(move || {

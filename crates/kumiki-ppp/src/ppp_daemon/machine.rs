@@ -313,7 +313,7 @@ impl<N: Negotiator> Machine<N> {
     }
 
     /// Wishes for what the peer would rather have, and does without what it rejects, which must be part of what it was asked.
-    fn hear_no(&mut self, packet: &Packet<'_>, rng: &mut Rng, acts: &mut Acts) -> Result<(), Dropped> {
+    fn hear_no(&mut self, packet: &Packet<'_>, rng: &mut Rng, acts: &mut Actions) -> Result<(), Dropped> {
         self.is_answer(packet.identifier)?;
         all_whole(packet.data)?;
         let is_reject = packet.code == code::CONFIGURE_REJECT;
@@ -334,7 +334,7 @@ impl<N: Negotiator> Machine<N> {
     }
 
     /// Tells why the peer ends it, where it says so or it stood.
-    fn hear_terminate(&self, data: &[u8], acts: &mut Acts) {
+    fn hear_terminate(&self, data: &[u8], acts: &mut Actions) {
         if self.state() == State::Opened {
             let end = End::PeerFinished { message: data.iter().copied().take(MAX_TEXT).collect() };
             acts.push(MachineAction::Because(N::PROTOCOL, end));

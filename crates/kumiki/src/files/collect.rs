@@ -14,7 +14,7 @@ use kumiki_filetransfer::url::Url;
 use serde_json::{Map, Value};
 
 use super::bar::Bar;
-use super::work::{Manner, broken, look_at, narrated, started_over, status};
+use super::work::{OutputManner, broken, look_at, narrated, started_over, status};
 use crate::commands::{Stop, print, shown, unreadable, unwritable};
 use crate::live::option;
 
@@ -126,7 +126,7 @@ const MISSING: u8 = 12;
 struct Telling {
     bar: Bar,
     json: bool,
-    manner: Manner,
+    manner: OutputManner,
 }
 
 impl Teller for Telling {

@@ -15,7 +15,7 @@ use kumiki_filetransfer::url;
 use kumiki_lab::quantity::Octets;
 use kumiki_live::logbook::Logbook;
 use kumiki_live::walls::{Access, Calls, Needs, above, raise};
-use kumiki_live::{Duration, Form, LiveError, place, refusal};
+use kumiki_live::{Duration, LiveError, OutputFormat, place, refusal};
 
 use super::work;
 use crate::callers::{Callers, memory, pcap_most};
@@ -289,7 +289,7 @@ fn passwords(who: &AccessArgs) -> Result<(Passwords, Option<Reload>), Stop> {
 
 impl Serve {
     /// What is served, to whom and how; transfers that broke are kept for so long.
-    fn daemon(&self, root: PathBuf, serves: Serves, keep: Duration) -> Result<Daemon, Stop> {
+    fn daemon(&self, root: PathBuf, serves: ServedProtocol, keep: Duration) -> Result<Daemon, Stop> {
         let (reach, limits) = (&self.reach, &self.limits);
         let x121 = match &reach.x121 {
             Some(digits) => digits.parse::<X121>().map_err(|why| Stop::Input(format!("--x121: {why}")))?,
@@ -334,8 +334,8 @@ impl Serve {
     }
 }
 
-/// Serves until Ctrl-C, or once. Transfers that broke are kept for so long.
-pub(crate) fn serve(args: &Serve, serves: Serves, keep: Duration) -> Result<(), Stop> {
+/// ServedProtocol until Ctrl-C, or once. Transfers that broke are kept for so long.
+pub(crate) fn serve(args: &Serve, serves: ServedProtocol, keep: Duration) -> Result<(), Stop> {
     let root = args.root.clone();
     let root = root.ok_or_else(|| Stop::Input("--root is missing".to_owned()))?;
     args.reach.check()?;
@@ -345,7 +345,7 @@ pub(crate) fn serve(args: &Serve, serves: Serves, keep: Duration) -> Result<(), 
     let (walls, needs) = (args.walls.walls()?, args.needs(&root)?);
     let daemon = args.daemon(root, serves, keep)?;
     let behind = daemon.reload.clone();
-    let log = Logbook::standard(Form::Text);
+    let log = Logbook::standard(OutputFormat::Text);
     let mut say = |line: &str| log.tell(&shown(line));
     let mut ready = |bound: &[Listen]| -> Result<(), LiveError> {
         let mut lines = String::new();

@@ -17,7 +17,9 @@ use super::show;
 use crate::cli::Snap;
 use crate::commands::{Stop, capture_place, lines_shown, print, shown};
 use crate::live::option;
-use kumiki_filetransfer::local::{Contents, FetchTarget, Out, Part, Receipt, note_beside, part_of, path_shown};
+use kumiki_filetransfer::local::{
+    Contents, FetchTarget, Part, Receipt, StandardOutput, note_beside, part_of, path_shown,
+};
 
 /// How much is told.
 #[derive(Args, Clone, Copy, Debug)]
@@ -312,7 +314,7 @@ impl Destination {
         if resume {
             return Err(Stop::Input("--resume goes on with a file, and standard output is none".to_owned()));
         }
-        let sink = Box::new(Out::standard().with_newlines(is_text));
+        let sink = Box::new(StandardOutput::standard().with_newlines(is_text));
         Ok(Self { path: None, sink, receipt: None, restart_at: 0, goes_on: false })
     }
 
@@ -324,7 +326,7 @@ impl Destination {
                 path_shown(&stream)
             ))),
             FetchTarget::Stream(stream) => {
-                let (out, receipt) = Out::open(&stream).map_err(Stop::Input)?;
+                let (out, receipt) = StandardOutput::open(&stream).map_err(Stop::Input)?;
                 let sink = Box::new(out.with_newlines(is_text));
                 Ok(Self { path: Some(path), sink, receipt: Some(receipt), restart_at: 0, goes_on: false })
             }

@@ -9,7 +9,7 @@ use kumiki_lab::quantity::Octets;
 use kumiki_live::unguessable;
 
 use crate::commands::Stop;
-use crate::files::work::{self, Line, Manner};
+use crate::files::work::{self, Line, OutputManner};
 use crate::files::{collect, password};
 use crate::live::option;
 

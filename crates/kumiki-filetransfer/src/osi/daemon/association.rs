@@ -22,9 +22,9 @@ use kumiki_x25::x25::X25;
 use super::super::ends::server_mut;
 use super::super::journal::{Book, Bound};
 use super::super::refusal::{foreign, of_carrier, refusal, rejections, told};
-use super::super::{Carrier, Lower, numbered, shown, stack};
-use super::teller::Teller;
-use super::{Caller, Daemon, Serves, Shared};
+use super::super::{Carrier, LowerLayers, numbered, shown, stack};
+use super::teller::ReportSender;
+use super::{Caller, Daemon, ServedProtocol, Shared};
 use kumiki_live::gate::GateEntry;
 use kumiki_live::line::{Connection, Line, Traffic, Watcher};
 use kumiki_live::recorder::Recorder;
@@ -126,8 +126,8 @@ pub(super) struct Serve<'a> {
 }
 
 /// What carries the session of a caller.
-fn lower(daemon: &Daemon, carrier: Carrier) -> Lower {
-    Lower {
+fn lower(daemon: &Daemon, carrier: Carrier) -> LowerLayers {
+    LowerLayers {
         carrier,
         tpdu_size: daemon.tpdu_size.unwrap_or_else(|| carrier.tpdu_size()),
         x121: daemon.x121,
@@ -135,7 +135,7 @@ fn lower(daemon: &Daemon, carrier: Carrier) -> Lower {
         circuit: daemon.circuit.clone(),
         timeout: daemon.begin,
         longest: LONGEST,
-        ..Lower::default()
+        ..LowerLayers::default()
     }
 }
 
@@ -151,7 +151,7 @@ fn recorder(shared: &Shared, number: u64, clock: RealClock, connection: &Connect
 }
 
 impl Serve<'_> {
-    /// Serves a caller; gives the line for the log and its kind, and whether its association stood.
+    /// ServedProtocol a caller; gives the line for the log and its kind, and whether its association stood.
     pub(super) fn run(
         caller: Caller,
         account: &Account,
