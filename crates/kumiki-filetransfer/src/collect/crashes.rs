@@ -15,8 +15,8 @@ fn remote() -> Remote {
     [file("one", "first"), file("two", "second")].into()
 }
 
-fn wanted() -> Wanted {
-    Wanted {
+fn wanted() -> CollectArguments {
+    CollectArguments {
         into: PathBuf::from("here"),
         names: None,
         prefix: String::new(),
@@ -39,7 +39,7 @@ impl Teller for Silent {
     fn begin(&mut self, _: &str, _: Option<u64>) {}
 }
 
-fn open(disk: &Simulated, wanted: Wanted, behind: usize) -> Result<Collection<Simulated, Silent>, OpenError> {
+fn open(disk: &Simulated, wanted: CollectArguments, behind: usize) -> Result<Collection<Simulated, Silent>, OpenError> {
     let url: Url = "ftam://d/.".parse().unwrap();
     let from = (Protocols::Ftam, &url);
     Collection::open(disk.clone(), from, wanted, Settler::behind(behind), Silent)
@@ -193,7 +193,7 @@ fn the_next_file_is_asked_for_before_the_last_is_in_its_place_and_nothing_is_del
 #[test]
 fn no_more_than_some_files_wait_to_be_put_into_their_places() {
     let disk = Simulated::default();
-    let mut collection = open(&disk, Wanted { delete: false, ..wanted() }, usize::MAX).unwrap();
+    let mut collection = open(&disk, CollectArguments { delete: false, ..wanted() }, usize::MAX).unwrap();
     let file = |at: usize| (format!("f{at:02}"), b"octets".to_vec());
     let mut remote: Remote = (0..3 * MOST).map(file).collect();
     while let Some(operation) = collection.poll_operation() {

@@ -49,7 +49,7 @@ use state::State;
 
 /// What is to be collected, and where it goes.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct CollectArguments {
     /// The directory here, which is made where there is none.
     pub into: PathBuf,
     /// Only these names; none: what a listing of the directory has.
@@ -77,7 +77,7 @@ pub struct Wanted {
 pub enum Closed {
     /// A later file of its row is there; of names without a number as [`Closed::Settled`].
     Row,
-    /// Its size and date have been the same for [`Wanted::settle`].
+    /// Its size and date have been the same for [`CollectArguments::settle`].
     Settled,
     /// At once.
     Any,
@@ -175,7 +175,7 @@ pub struct Collection<D: Disk, T: Teller> {
     disk: D,
     /// Who is told.
     pub teller: T,
-    wanted: Wanted,
+    wanted: CollectArguments,
     protocol: Protocols,
     /// The directory at the responder.
     directory: String,
@@ -210,7 +210,7 @@ impl<D: Disk, T: Teller> Collection<D, T> {
     pub fn open(
         disk: D,
         (protocol, url): (Protocols, &Url),
-        wanted: Wanted,
+        wanted: CollectArguments,
         settler: Settler<D>,
         teller: T,
     ) -> Result<Self, OpenError> {

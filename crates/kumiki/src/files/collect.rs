@@ -4,7 +4,7 @@ use core::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use kumiki_filetransfer::collect::{self, Collected, Collection, Event, OpenError, Range, Teller, Wanted};
+use kumiki_filetransfer::collect::{self, Collected, Collection, Event, OpenError, Range, Teller, CollectArguments};
 use kumiki_filetransfer::files::disk::System;
 use kumiki_filetransfer::local::Settler;
 use kumiki_filetransfer::osi::{
@@ -78,8 +78,8 @@ impl Closed {
 }
 
 impl Options {
-    fn wanted(&self, contents_type: Option<ContentsType>) -> Result<Wanted, Stop> {
-        Ok(Wanted {
+    fn wanted(&self, contents_type: Option<ContentsType>) -> Result<CollectArguments, Stop> {
+        Ok(CollectArguments {
             into: self.into.clone(),
             names: self.names()?,
             prefix: self.prefix.clone(),
