@@ -313,8 +313,8 @@ impl<M: Machine> Layer<M> {
         &self.counters
     }
 
-    /// What came last: how a peer broke the protocol, a caller or not, or what a caller was told that was refused. Who is refused before it has said what it wants
-    /// leaves nothing here.
+    /// What came last: how a peer broke the protocol, a caller or not, or what a caller was told that was refused. Who is refused for want of
+    /// room before it has said what it wants leaves nothing here.
     #[must_use]
     pub const fn refusal(&self) -> Option<&Reason> {
         self.refusal.as_ref()

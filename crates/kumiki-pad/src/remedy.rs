@@ -30,7 +30,9 @@ pub fn remedy(why: &Reason) -> Option<&'static str> {
         return match told.diagnostic {
             diagnostic::NONE | diagnostic::NORMAL => None,
             diagnostic::RESOURCES => Some("the host takes no more calls now: try later"),
-            diagnostic::CALL | 249 => Some("who was called takes no calls of PADs: check the number"),
+            diagnostic::CALL | diagnostic::INCOMPATIBLE_DATA | diagnostic::UNRECOGNISED_PROTOCOL => {
+                Some("who was called takes no calls of PADs: check the number")
+            }
             diagnostic::TIMER_CALL => Some("who was called did not answer in time"),
             _ => Some("who was called has cleared: its log says why"),
         };

@@ -424,6 +424,9 @@ const fn of_packet(told: x25::PacketCause) -> &'static str {
     if told.is_by_dte() {
         return match told.diagnostic {
             x25::diagnostic::RESOURCES => "the host takes no more calls now: try later",
+            x25::diagnostic::INCOMPATIBLE_DATA | x25::diagnostic::UNRECOGNISED_PROTOCOL => {
+                "who was called takes calls with other user data: check cud, and the X.121 address"
+            }
             x25::diagnostic::TIMER_CALL => "who was called did not answer in time: try again",
             _ => "who was called has cleared: check the X.121 address, and look into the log of the responder",
         };

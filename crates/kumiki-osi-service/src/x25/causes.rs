@@ -334,6 +334,10 @@ pub mod diagnostic {
     pub const NORMAL: u8 = 241;
     /// ISO 8208: OSI network service, disconnection, abnormal.
     pub const ABNORMAL: u8 = 242;
+    /// ISO 8208: OSI network service, connection rejected, incompatible information in user data.
+    pub const INCOMPATIBLE_DATA: u8 = 248;
+    /// ISO 8208: OSI network service, connection rejected, unrecognisable protocol identifier in user data.
+    pub const UNRECOGNISED_PROTOCOL: u8 = 249;
 }
 
 /// A diagnostic code in words.

@@ -25,6 +25,7 @@
 //! "transport selector unknown".
 
 use core::convert::Infallible;
+use core::fmt;
 
 use kumiki_graph::{
     Above, Accept, Below, Context, Credit, Duration, Handle, Indication, Mode, Offered, Open, Opened, Quality, Reason,
@@ -85,6 +86,26 @@ impl CallUserData {
     #[must_use]
     pub fn octets(&self) -> &[u8] {
         self.octets.get(..self.len.into()).unwrap_or_default()
+    }
+
+    /// What is wrong with the user `data` of a call, which must begin with this, and may be left out. No more of it is shown than names a protocol.
+    fn judge(&self, data: &[u8]) -> Option<String> {
+        let expected = self.octets();
+        if data.is_empty() || data.starts_with(expected) {
+            return None;
+        }
+        let (shown, rest) = data.split_at_checked(expected.len()).unwrap_or((data, &[]));
+        let points = if rest.is_empty() { "" } else { "..." };
+        Some(format!("call user data is {}{points}, expected to begin {}", Digits(shown), Digits(expected)))
+    }
+}
+
+/// Octets as they are given for the user data of a call: `03010100`.
+struct Digits<'a>(&'a [u8]);
+
+impl fmt::Display for Digits<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|octet| write!(f, "{octet:02x}"))
     }
 }
 

@@ -4,6 +4,7 @@ use kumiki_graph::Work;
 use std::borrow::Cow;
 
 use kumiki_octets::{Beginning, NotGathered};
+use kumiki_osi_service::x25::{self, CauseField, PacketCause, diagnostic};
 use kumiki_osi_service::{OsiCause, layer};
 
 use super::*;
@@ -57,17 +58,22 @@ fn shown_of(front: &[u8]) -> usize {
 impl Tp0 {
     /// A network connection is taken from whoever calls, for only its CR says whom the caller wants.
     pub(super) fn network_offered(&mut self, offered: Offered, cx: &mut Context<'_>) {
-        let listens = self.entries.get(offered.user).is_some();
-        let is_ours = match (self.config.network, &offered.data) {
-            (Network::Rfc1006, _) | (Network::X25, None) => true,
-            (Network::X25, Some(data)) => {
-                data.is_empty() || data.to_vec().starts_with(self.config.call_user_data.octets())
-            }
+        let of_x25 = |code| Reason::peer(x25::Cause::Packet(PacketCause::by_dte(CauseField::Clear, code)));
+        let is_x25 = self.config.network == Network::X25;
+        let data = offered.data.as_ref().filter(|_| is_x25).map(Message::to_vec).unwrap_or_default();
+        let stranger = self.config.call_user_data.judge(&data);
+        let refusal = if self.is_full() {
+            Some(if is_x25 { of_x25(diagnostic::RESOURCES) } else { Reason::NoResources })
+        } else if self.entries.get(offered.user).is_none() {
+            Some(Reason::BadAddress)
+        } else {
+            stranger.is_some().then(|| of_x25(diagnostic::UNRECOGNISED_PROTOCOL))
         };
-        let full = self.is_full();
-        if !listens || !is_ours || full {
+        if let Some(reason) = refusal {
             self.counters.refused += 1;
-            let reason = if full { Reason::NoResources } else { Reason::BadAddress };
+            if let Some(found) = stranger {
+                self.refusal = Some(Reason::stranger(layer::TRANSPORT, found, Beginning::default()));
+            }
             return abort_below(NETWORK, offered.provider, reason, None, cx);
         }
         // It gets a reference with the CR that is taken: those who are refused leave no trace in the others' references.

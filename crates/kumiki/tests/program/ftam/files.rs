@@ -273,7 +273,13 @@ fn a_call_over_xot_is_made_as_its_url_says() {
     }
     // Other user data is that of another application, until the responder is told of it.
     let other = daemon.url("x?carrier=xot&x121=1&cud=cafe");
-    folder.ftam(&["get", &other, "b"]).failed(3, &["X.25"]);
+    folder.ftam(&["get", &other, "b"]).failed(
+        3,
+        &["unrecognisable protocol identifier in user data (249)", "takes calls with other user data: check cud"],
+    );
+    daemon.log();
+    let log = daemon.log();
+    assert!(log.contains("call user data is cafe, expected to begin 03010100"), "{log}");
     daemon.stop();
     let daemon = Daemon::on(&folder, "--xot", &["--anonymous", "--cud", "cafe"]);
     let other = daemon.url("x?carrier=xot&x121=1&cud=cafe");
