@@ -610,7 +610,7 @@ impl X25 {
         circuit.tries = circuit.tries.saturating_add(1);
         match (circuit.p, circuit.d) {
             (P::OursWaiting | P::Collision, _) => {
-                circuit.aborted(Reason::TimedOut, None, cx);
+                circuit.lost(Reason::TimedOut, cx);
                 let why = (cause::NOT_OBTAINABLE, diagnostic::TIMER_CALL);
                 self.clear(handle, why, Vec::new(), cx);
             }
@@ -627,7 +627,7 @@ impl X25 {
                 self.flush(handle, cx);
             }
             (P::Transfer, D::OursResetting) => {
-                circuit.aborted(Reason::TimedOut, None, cx);
+                circuit.lost(Reason::TimedOut, cx);
                 if circuit.permanent {
                     // Reset again for whoever takes it next; a connection is made again.
                     if self.config.over == PacketCarrier::Circuits {

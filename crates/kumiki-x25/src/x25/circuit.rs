@@ -9,7 +9,7 @@ use kumiki_osi_service::x25::{FastSelect, Flow, Number, Primitive, diagnostic};
 use kumiki_wire::x25::x25::{Body, Packet};
 
 use super::states::{D, P};
-use super::{Config, Counters, Role};
+use super::{Config, Counters, Role, better};
 
 /// The timers of a circuit; their numbers are the kinds of their tokens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -141,6 +141,8 @@ pub(super) struct Circuit {
     /// The cause and diagnostic of the CLEAR or RESET that is not confirmed.
     pub(super) said: (u8, u8),
     pub(super) own: Handle,
+    /// What was wrong with the packet that was discarded last, where none was taken since.
+    pub(super) let_be: Option<Reason>,
     v: Variables,
     slots: Slots,
     /// Packets for the line.
@@ -173,6 +175,7 @@ impl Circuit {
             tries: 0,
             said: (0, 0),
             own: Handle::default(),
+            let_be: None,
             v: Variables::default(),
             slots: Slots::default(),
             out: Vec::new(),
@@ -696,6 +699,12 @@ impl Circuit {
         }
         self.interrupt(config, cx);
         Ok(())
+    }
+
+    /// The peer has not answered, or is gone.
+    pub(super) fn lost(&mut self, reason: Reason, cx: &mut Context<'_>) {
+        let reason = better(&mut self.let_be, reason);
+        self.aborted(reason, None, cx);
     }
 
     /// The session is over, for `reason`.

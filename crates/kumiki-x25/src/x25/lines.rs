@@ -13,7 +13,7 @@ use kumiki_wire::x25::x25::{Body, Packet};
 
 use super::circuit::Circuit;
 use super::states::{D, P, R};
-use super::{BELOW, Entry, PacketCarrier, Role, X25, told};
+use super::{BELOW, Entry, Over, Role, X25, better, told};
 
 /// The kind of the token of a line's timer; smaller ones are circuits'.
 pub(super) const TIMER: u32 = 16;
@@ -46,6 +46,8 @@ pub(super) struct Line {
     pub(super) unit: u32,
     tries: u8,
     timer: TimerSlot,
+    /// What was wrong with the packet of no circuit that was discarded last.
+    pub(super) let_be: Option<Reason>,
 }
 
 impl X25 {
@@ -64,6 +66,7 @@ impl X25 {
             unit: u32::MAX,
             tries: 0,
             timer: TimerSlot::default(),
+            let_be: None,
         });
         if let Some(line) = self.lines.get(own) {
             line.own = own;
@@ -345,6 +348,7 @@ impl X25 {
         };
         line.r = R::Ready;
         line.tries = 0;
+        line.let_be = None;
         cx.clear_timer(&mut line.timer);
         let circuits: Vec<Handle> = line.channels.values().copied().collect();
         for handle in circuits {
@@ -429,7 +433,7 @@ impl X25 {
             self.lines.remove(own);
             for handle in circuits {
                 if let Some(circuit) = self.circuit(handle) {
-                    circuit.aborted(reason.clone(), None, cx);
+                    circuit.lost(reason.clone(), cx);
                 }
                 self.remove_circuit(handle, cx);
             }
@@ -526,8 +530,9 @@ impl X25 {
                 self.counters.timeouts += 1;
                 let (session, data) = (line.lower, None);
                 let reason = Reason::TimedOut;
+                let why = better(&mut line.let_be, reason.clone());
                 cx.down(BELOW, Request::Abort { session, reason, data });
-                self.line_aborted(own, Reason::TimedOut, cx);
+                self.line_aborted(own, why, cx);
             }
             // Nobody has called for long on a connection that was made for a call.
             R::Ready if over == PacketCarrier::Circuits && line.channels.is_empty() => {
@@ -538,8 +543,9 @@ impl X25 {
                 self.counters.timeouts += 1;
                 if line.tries > r20 {
                     // The peer may be there some day; calls do not wait for that.
+                    let why = better(&mut line.let_be, Reason::TimedOut);
                     for (_, above, open) in core::mem::take(&mut self.pending) {
-                        Self::refuse(above, open.user, Reason::TimedOut, cx);
+                        Self::refuse(above, open.user, why.clone(), cx);
                     }
                 }
                 let tries = self.lines.get(own).map_or(0, |line| line.tries);

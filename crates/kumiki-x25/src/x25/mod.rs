@@ -47,6 +47,7 @@
 //!
 //! By the tables in `states.rs`: an error on a call in progress clears it, one in data transfer resets the channel, one of the interface restarts it,
 //! with the diagnostic codes of annex E. A reset of the link (LAPB) restarts the interface, as Linux has it.
+//! What the standards have discarded without a word (another modulo; on XOT, RESTART and its like) is why a call ends that then times out or loses its connection.
 
 use crate::{lapb, xot};
 use kumiki_graph::Special;
@@ -88,6 +89,11 @@ const BELOW: Below = Below(0);
 /// What a CLEAR, RESET or RESTART said.
 fn told(what: CauseField, cause: u8, diagnostic: u8) -> Reason {
     Reason::peer(x25::Cause::Packet(x25::PacketCause { what, cause, diagnostic }))
+}
+
+/// Why something is over for `reason`: where that only says that there was no answer, what came and was `let_be`.
+fn better(let_be: &mut Option<Reason>, reason: Reason) -> Reason {
+    if reason.is_told() { reason } else { let_be.take().unwrap_or(reason) }
 }
 
 /// What a handle of ours names.
@@ -393,7 +399,8 @@ impl X25 {
         match wrong {
             Some(code) => {
                 self.counters.timeouts += 1;
-                self.reset(handle, code, Reason::TimedOut, cx);
+                let reason = better(&mut circuit.let_be, Reason::TimedOut);
+                self.reset(handle, code, reason, cx);
             }
             None => self.flush(handle, cx),
         }

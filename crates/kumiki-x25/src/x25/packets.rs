@@ -1,8 +1,9 @@
 //! Packets that have come: by the tables, to those whom they are for.
 
-use kumiki_graph::{Context, Handle};
+use kumiki_graph::{Context, Handle, Reason};
 use kumiki_octets::{Beginning, Message};
-use kumiki_osi_service::x25::{CauseField, cause, diagnostic};
+use kumiki_osi_service::x25::{self, CauseField, Modulo, cause, diagnostic};
+use kumiki_wire::Malformed;
 use kumiki_wire::x25::x25::{Body, InvalidPacket, Packet, is_data, kind};
 
 use super::circuit::Circuit;
@@ -59,11 +60,10 @@ impl X25 {
         };
         let (packet, len) = match parsed {
             Ok(found) if found.0.modulo == self.config.modulo => found,
-            Ok(_) | Err(_) if r != R::Ready => {
-                self.counters.errors += 1;
-                return cx.drop("packet that cannot be while the interface is restarted");
+            Ok(_) => {
+                self.in_hand.why = header.map(|[format, ..]| other_modulo(format, self.config.modulo));
+                return self.wrong(line, header, diagnostic::GFI, cx);
             }
-            Ok(_) => return self.wrong(line, header, diagnostic::GFI, cx),
             Err(InvalidPacket { diagnostic, why }) => {
                 self.in_hand.why = Some(why);
                 return self.wrong(line, header, diagnostic, cx);
@@ -86,9 +86,11 @@ impl X25 {
 
     /// RESTART and what else belongs to no channel.
     fn of_interface(&mut self, line: Handle, header: Option<[u8; 3]>, packet: &Packet, cx: &mut Context<'_>) {
-        if self.config.over == PacketCarrier::Circuits {
-            // RFC 1613 section 6.4.
-            return cx.drop("packet of a local interface");
+        if self.config.over == Over::Circuits {
+            // RFC 1613 section 6.4: it is let be, and not answered.
+            cx.drop("packet of a local interface, which has no place on XOT");
+            let why = self.broken(format!("{} is of a local interface, expected a packet of a call", packet.body));
+            return self.let_be(line, packet.channel, why);
         }
         let of_restart = matches!(packet.body, Body::Restart { .. } | Body::RestartConfirmation);
         if of_restart && packet.channel != 0 {
@@ -122,13 +124,30 @@ impl X25 {
     /// A packet that is none, or that is not allowed where it came.
     fn wrong(&mut self, line: Handle, header: Option<[u8; 3]>, code: u8, cx: &mut Context<'_>) {
         self.counters.errors += 1;
-        cx.drop("packet that cannot be");
+        cx.drop(x25::diagnostic_text(code));
         let channel = header.map_or(0, |[group, low, _]| u16::from_be_bytes([group & 15, low]));
+        let is_ready = self.is_ready(line);
         match self.circuit_on(line, channel) {
-            Some(handle) if code != diagnostic::GFI => self.error(handle, code, cx),
+            Some(handle) if is_ready && code != diagnostic::GFI => self.error(handle, code, cx),
             Some(_) | None => {
-                self.breach(code);
-                self.diagnose(line, header, code, cx);
+                let why = self.breach(code);
+                self.let_be(line, channel, why);
+                if is_ready {
+                    self.diagnose(line, header, code, cx);
+                }
+            }
+        }
+    }
+
+    /// The standard has the packet in hand discarded. Whoever waits for another there reads `why`, where nothing better comes.
+    fn let_be(&mut self, line: Handle, channel: u16, why: Reason) {
+        let is_ready = self.is_ready(line);
+        match self.circuit_on(line, channel).filter(|_| is_ready).and_then(|handle| self.circuit(handle)) {
+            Some(circuit) => circuit.let_be = Some(why),
+            None => {
+                if let Some(line) = self.lines.get(line) {
+                    line.let_be = Some(why);
+                }
             }
         }
     }
@@ -181,6 +200,7 @@ impl X25 {
         let Some(circuit) = self.circuit(handle) else {
             return;
         };
+        circuit.let_be = None;
         if circuit.permanent && matches!(kind, Kind::Call | Kind::Accepted | Kind::Clear | Kind::ClearConfirmation) {
             self.counters.errors += 1;
             return self.error(handle, diagnostic::ON_PVC, cx);
@@ -360,6 +380,15 @@ impl X25 {
             }
         }
     }
+}
+
+/// What is wrong with the general format identifier of a packet whose first octet is `format`, where all have numbers of this modulo.
+const fn other_modulo(format: u8, modulo: Modulo) -> Malformed {
+    let expected = match modulo {
+        Modulo::Eight => "1, modulo 8",
+        Modulo::Extended => "2, modulo 128",
+    };
+    Malformed::Field { protocol: "X.25", field: "general format identifier", found: (format >> 4 & 3) as u64, expected }
 }
 
 /// What is shown of a packet: its header alone, for what follows may be what a user typed, or a network user identification.

@@ -682,3 +682,26 @@ proptest! {
         }
     }
 }
+
+/// What is discarded while an interface is restarted is told to a call that has waited for that; what is discarded of a circuit is old once another packet came.
+#[test]
+fn what_was_discarded_is_told_until_something_better_comes() {
+    let mut wire = Wire::new(ms(0));
+    wire.device(A);
+    wire.add("x25 a", &["line a"], X25::new(frames()).unwrap());
+    wire.user(A, "x25 a");
+    wire.start();
+    wire.say(A, call("1"));
+    wire.inject(A, &hex("20 00 ff"));
+    wire.pass(Duration::from_secs(1200));
+    let found = "invalid general format identifier: X.25: general format identifier is 0x2, expected 1, modulo 8 (octets 20 00 ff)";
+    assert_violation(wire.aborted(A).as_ref(), layer::X25, found);
+
+    let mut wire = alone(frames());
+    wire.say(A, call("1"));
+    wire.inject(A, &hex("20 20 0f"));
+    wire.inject(A, &hex("10 20 0f"));
+    wire.say(A, Request::Reset { session: wire.session(A).unwrap(), reason: Reason::User });
+    wire.pass(Duration::from_secs(1200));
+    assert_eq!(wire.aborted(A), Some(Reason::TimedOut));
+}

@@ -4,8 +4,8 @@ use core::net::SocketAddr;
 use kumiki_graph::Duration;
 
 use super::*;
-use crate::x25::{self, PacketCarrier, X25};
-use kumiki_testkit::bench::{Bench, hex};
+use crate::x25::{self, Over, X25};
+use kumiki_testkit::bench::{Bench, assert_violation, hex};
 
 /// A stream between two access points, whole and at once: what TCP is to those who only see its service.
 struct Stream {
@@ -215,19 +215,28 @@ fn another_version_or_a_length_that_is_none_closes_the_connection() {
     );
 }
 
-/// One X.25 on XOT on a pipe whose other end is the test; it listens, and the peer is there and takes nothing yet.
+/// One X.25 on XOT on a pipe whose other end is the test; it listens, and the peer is there and takes so many octets.
 fn on_pipe(room: u64) -> (Bench, kumiki_graph::DeviceId, kumiki_graph::NodeId) {
+    on_pipe_after(open(Mode::Passive { backlog: 1 }, Address::NONE, None), room)
+}
+
+/// The same where the user has asked for this before the peer is there.
+fn on_pipe_after(asked: Request, room: u64) -> (Bench, kumiki_graph::DeviceId, kumiki_graph::NodeId) {
     let mut bench = Bench::new();
     let device = bench.device("socket");
     let pipe = kumiki_graph::pipe::Pipe::new(kumiki_graph::pipe::Config::default());
     bench.node("pipe", &["socket"], pipe);
-    let config = Config { permanent: vec![permanent(4, "Serial1", "Serial0", 3, false)], ..Config::default() };
+    let config = Config {
+        routes: vec![("123".parse().unwrap(), "10.0.0.2:1998".parse().unwrap())],
+        permanent: vec![permanent(4, "Serial1", "Serial0", 3, false)],
+        ..Config::default()
+    };
     bench.node("xot", &["pipe"], Xot::new(config));
     let config = x25::Config { over: PacketCarrier::Circuits, ..x25::Config::default() };
     bench.node("x25", &["xot"], X25::new(config).unwrap());
     let user = bench.user("user", "x25", &[]);
     bench.start();
-    bench.say(user, open(Mode::Passive { backlog: 1 }, Address::NONE, None));
+    bench.say(user, asked);
     let up = Indication::Report(Box::new(kumiki_graph::Report::Up));
     bench.indicate(device, up);
     if room > 0 {
@@ -264,6 +273,42 @@ fn a_caller_that_makes_no_call_is_closed() {
     assert_eq!(connections(&bench), 1);
     bench.pass(Duration::from_secs(300));
     assert_eq!(connections(&bench), 0);
+}
+
+/// RFC 1613 section 6.4 and X.25 table C-1 have these let be. Who has called, and then hears no more, is told of them.
+#[test]
+fn a_packet_that_is_discarded_is_told_where_no_other_answers_the_call() {
+    for (packet, found) in [
+        (
+            "30 01 13 00 00",
+            "invalid general format identifier: X.25: general format identifier is 0x3, expected 1 or 2 (octets 30 01 13 00 00)",
+        ),
+        (
+            "20 01 0f",
+            "invalid general format identifier: X.25: general format identifier is 0x2, expected 1, modulo 8 (octets 20 01 0f)",
+        ),
+        ("10 01 ff", "RESTART CONFIRMATION is of a local interface, expected a packet of a call (octets 10 01 ff)"),
+    ] {
+        for ends in [false, true] {
+            let call = open(Mode::Active, Address::from("123".parse::<Number>().unwrap()), None);
+            let (mut bench, device, user) = on_pipe_after(call, 1000);
+            assert!(!bench.sent_octets().is_empty(), "CALL");
+            bench.heard(user);
+            let length = u8::try_from(hex(packet).len()).unwrap();
+            bench.octets(device, &[&[0, 0, 0, length][..], &hex(packet)].concat());
+            assert!(bench.heard(user).is_empty(), "{packet}");
+            if ends {
+                bench.indicate(device, Indication::Report(Box::new(kumiki_graph::Report::Down)));
+            } else {
+                bench.pass(Duration::from_secs(200));
+            }
+            let why = bench.heard(user).into_iter().find_map(|it| match it {
+                Indication::Aborted { reason, .. } => Some(reason),
+                _ => None,
+            });
+            assert_violation(why.as_ref(), layer::X25, found);
+        }
+    }
 }
 
 #[test]
