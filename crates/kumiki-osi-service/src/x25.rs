@@ -11,12 +11,14 @@ mod causes;
 mod facility;
 pub mod pad;
 mod primitive;
+mod remedy;
 
 pub use call::{Call, Flow};
 pub use causes::{Cause, CauseField, PacketCause, cause, circuit_status, diagnostic, diagnostic_text};
 pub use facility::{Charging, Extension, Facilities, Facility, FastSelect, Marker, Nui, code};
 pub use kumiki_octets::number::{BadNumber, MOST_DIGITS, MOST_TYPED_DIGITS, Number};
 pub use primitive::Primitive;
+pub use remedy::{CallOptions, remedy};
 
 /// The modulus of sequence numbers, of a link or of logical channels.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]

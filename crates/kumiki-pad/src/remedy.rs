@@ -1,58 +1,52 @@
 //! What helps where a call was not to be had, or ended by itself: for a person who reads an error.
 
+use std::borrow::Cow;
+
 use kumiki_graph::Reason;
-use kumiki_osi_service::x25::{self, CauseField, cause, diagnostic};
+use kumiki_osi_service::x25::{self, CallOptions, CauseField, diagnostic};
+
+/// How a call is written on the command line, or at the PAD.
+const OPTIONS: CallOptions = CallOptions {
+    called: "number",
+    calling: "--address",
+    sizes: "--packet and --window",
+    user_data: "check the number, for it may take no calls of PADs",
+    reverse: "R",
+    fast_select: Some("F or Q"),
+    transit: Some("T"),
+    capture: CAPTURE,
+};
+
+const CAPTURE: &str = "write a capture with --pcap, and report it";
 
 /// What to do about `why`; nothing where the other end has ended the call as calls end.
 #[must_use]
-pub fn remedy(why: &Reason) -> Option<&'static str> {
-    let Some(x25::Cause::Packet(told)) = why.cause() else {
-        return Some(match why {
-            Reason::Refused => "check the address and port of --xot, and whether an XOT peer listens there",
-            Reason::TimedOut => {
-                "nobody answers: check the line, the address of --xot and the number called, or wait longer with --timeout"
-            }
-            Reason::Unreachable(_) => "there is no way to the address of --xot: check it and the network",
-            Reason::BadAddress => "no peer has that number: give one with --xot HOST",
-            Reason::Violation(it) if it.is_first => "who answers does not speak XOT: check the port of --xot",
-            Reason::Protocol | Reason::Violation(_) => "write a capture with --pcap, and report it",
-            Reason::NoResources => "this machine has no room for another connection",
-            Reason::Reset | Reason::Down => {
-                "the connection to the XOT peer was lost: try again; where it is lost each time, that peer does not take calls from here, and its log says why"
-            }
-            Reason::User | Reason::NoSession | Reason::Peer(_) => return None,
-        });
+pub fn remedy(why: &Reason) -> Option<Cow<'static, str>> {
+    let Some(&x25::Cause::Packet(told)) = why.cause() else {
+        return of_connection(why).map(Cow::Borrowed);
     };
-    if told.what != CauseField::Clear {
-        return Some("the interface was restarted: try again");
-    }
-    if told.is_by_dte() {
-        return match told.diagnostic {
-            diagnostic::NONE | diagnostic::NORMAL => None,
-            diagnostic::RESOURCES => Some("the host takes no more calls now: try later"),
-            diagnostic::CALL | diagnostic::INCOMPATIBLE_DATA | diagnostic::UNRECOGNISED_PROTOCOL => {
-                Some("who was called takes no calls of PADs: check the number")
-            }
-            diagnostic::TIMER_CALL => Some("who was called did not answer in time"),
-            _ => Some("who was called has cleared: its log says why"),
-        };
-    }
-    Some(match told.cause {
-        cause::BUSY => "the host has no line free: try later",
-        cause::FACILITY => {
-            "leave facilities out, or ask the network which it has; packet and window size are --packet and --window"
+    let is_usual = told.what == CauseField::Clear
+        && told.is_by_dte()
+        && matches!(told.diagnostic, diagnostic::NONE | diagnostic::NORMAL);
+    (!is_usual).then(|| x25::remedy(told, &OPTIONS).into())
+}
+
+/// The same where no packet of X.25 has said why.
+fn of_connection(why: &Reason) -> Option<&'static str> {
+    Some(match why {
+        Reason::Refused => "check the address and port of --xot, and whether an XOT peer listens there",
+        Reason::TimedOut => {
+            "nobody answers: check the line, the address of --xot and the number called, or wait longer with --timeout"
         }
-        cause::CLEAR_CONGESTION => "the network is congested: try later",
-        cause::CLEAR_OUT_OF_ORDER => "the host or its line is down: try later",
-        cause::BARRED => "the network does not let this address call that one: check --address and closed user groups",
-        cause::NOT_OBTAINABLE => "the network does not know the number: check it",
-        cause::CLEAR_REMOTE => "the host broke the protocol: write a capture with --pcap",
-        cause::CLEAR_LOCAL => "the network finds fault with what this end sent: write a capture with --pcap",
-        cause::RPOA => "the transit network is down: choose another with T",
-        cause::REVERSE => "the host does not pay for calls: leave R out",
-        cause::CLEAR_INCOMPATIBLE => "the host does not take such calls: check the number",
-        cause::FAST_SELECT => "the host takes no fast select: leave F or Q out",
-        _ => "ask the network what the cause means",
+        Reason::Unreachable(_) => "there is no way to the address of --xot: check it and the network",
+        Reason::BadAddress => "no peer has that number: give one with --xot HOST",
+        Reason::Violation(it) if it.is_first => "who answers does not speak XOT: check the port of --xot",
+        Reason::Protocol | Reason::Violation(_) => CAPTURE,
+        Reason::NoResources => "this machine has no room for another connection",
+        Reason::Reset | Reason::Down => {
+            "the connection to the XOT peer was lost: try again; where it is lost each time, that peer does not take calls from here, and its log says why"
+        }
+        Reason::User | Reason::NoSession | Reason::Peer(_) => return None,
     })
 }
 
@@ -68,7 +62,18 @@ mod tests {
             Reason::peer(x25::Cause::Packet(x25::PacketCause { what: CauseField::Clear, cause, diagnostic }))
         };
         assert_eq!(remedy(&told(0, 0)), None);
-        assert!(remedy(&told(13, 67)).is_some_and(|it| it.contains("does not know the number")));
+        for (cause, diagnostic, part) in [
+            (0x0d, 67, "does not know the number"),
+            (0x03, 0, "--packet and --window"),
+            (0x0b, 0, "check --address"),
+            (0x13, 0, "--pcap"),
+            (0x15, 0, "choose another with T"),
+            (0x29, 0, "leave F or Q out"),
+            (0x00, 249, "no calls of PADs"),
+        ] {
+            let said = remedy(&told(cause, diagnostic));
+            assert!(said.as_ref().is_some_and(|it| it.contains(part)), "{cause:02x}: {said:?}");
+        }
         // Who breaks XOT at once speaks something else, and who has spoken it before does not.
         let first = Reason::stranger(layer::XOT, "anything", b"GET ");
         assert!(remedy(&first).is_some_and(|it| it.contains("does not speak XOT: check the port")));

@@ -1,12 +1,13 @@
 //! Why something failed, for people: which layer says so, its code, what that means, what may help.
 
 use core::fmt;
+use std::borrow::Cow;
 
 use kumiki_graph::{Reason, Violation};
 use kumiki_osi_service::acse;
 use kumiki_osi_service::ftam::{Diagnostic, DiagnosticType};
 use kumiki_osi_service::mms::{ErrorClass, Reject, ServiceError, file_error};
-use kumiki_osi_service::x25::{self, CauseField, cause};
+use kumiki_osi_service::x25::{self, CallOptions};
 use kumiki_osi_service::{InitiateError, OsiCause, layer};
 
 use crate::filestore::TOO_LONG;
@@ -188,13 +189,13 @@ impl Failure {
             // Those of OSI say themselves what they have found.
             Reason::Protocol => (Layer::Network, None, CAPTURE),
             Reason::Violation(violation) => (layer_of(violation.layer), None, of_violation(violation)),
-            Reason::Peer(_) => match (reason.cause(), reason.cause(), reason.cause()) {
-                (Some(&cause), _, _) => of_osi(cause, user),
-                (None, Some(&cause), _) => of_x25(cause),
-                (None, None, Some(InitiateError(error))) => of_initiate(error),
-                (None, None, None) => (Layer::Network, None, ""),
+            Reason::Peer(_) => match (reason.cause(), reason.cause()) {
+                (Some(&cause), _) => of_osi(cause, user),
+                (None, Some(InitiateError(error))) => of_initiate(error),
+                (None, None) => (Layer::Network, None, ""),
             },
         };
+        let remedy = reason.cause().map_or(Cow::Borrowed(remedy), |&cause| of_x25(cause));
         let meaning = match reason {
             // To people it is not a matter of layers.
             Reason::Down => "the connection was lost".to_owned(),
@@ -214,7 +215,7 @@ impl Failure {
             layer,
             code,
             meaning,
-            remedy: remedy.to_owned(),
+            remedy: remedy.into_owned(),
             transient: matches!(reason, Reason::Reset | Reason::TimedOut | Reason::Unreachable(_) | Reason::Down),
             is_abort: is_abort(reason),
             diagnostics: Vec::new(),
@@ -324,14 +325,13 @@ fn layer_of(name: &str) -> Layer {
     }
 }
 
-fn of_x25(cause: x25::Cause) -> (Layer, Option<i64>, &'static str) {
-    let remedy = match cause {
-        x25::Cause::Packet(told) => of_packet(told),
-        x25::Cause::FrameRejected(_) => CAPTURE,
+fn of_x25(cause: x25::Cause) -> Cow<'static, str> {
+    match cause {
+        x25::Cause::Packet(told) => x25::remedy(told, &CALL).into(),
+        x25::Cause::FrameRejected(_) => CAPTURE.into(),
         // Calls are no permanent circuits.
-        x25::Cause::CircuitRefused(_) => "check the X.121 address and the facilities",
-    };
-    (Layer::Network, None, remedy)
+        x25::Cause::CircuitRefused(_) => "check the X.121 address and the facilities".into(),
+    }
 }
 
 fn of_osi(told: OsiCause, user: Layer) -> (Layer, Option<i64>, &'static str) {
@@ -416,36 +416,17 @@ fn of_initiate(error: &ServiceError) -> (Layer, Option<i64>, &'static str) {
     (Layer::Mms, Some(error.code), remedy)
 }
 
-/// What helps where X.25 has no circuit, or has it no more.
-const fn of_packet(told: x25::PacketCause) -> &'static str {
-    if !matches!(told.what, CauseField::Clear) {
-        return "the circuit or the interface was reset: try again";
-    }
-    if told.is_by_dte() {
-        return match told.diagnostic {
-            x25::diagnostic::RESOURCES => "the host takes no more calls now: try later",
-            x25::diagnostic::INCOMPATIBLE_DATA | x25::diagnostic::UNRECOGNISED_PROTOCOL => {
-                "who was called takes calls with other user data: check cud, and the X.121 address"
-            }
-            x25::diagnostic::TIMER_CALL => "who was called did not answer in time: try again",
-            _ => "who was called has cleared: check the X.121 address, and look into the log of the responder",
-        };
-    }
-    match told.cause {
-        cause::BUSY => "the host has no channel free: try later",
-        cause::CLEAR_CONGESTION => "the network is congested: try later",
-        cause::CLEAR_OUT_OF_ORDER | cause::ABSENT => {
-            "the host there or its line is down: try later, or ask whoever runs it"
-        }
-        cause::BARRED => "the network does not let this address call that one: check from-x121 and closed user groups",
-        cause::NOT_OBTAINABLE => "the network does not know the X.121 address: check it",
-        cause::CLEAR_REMOTE => "the host broke the protocol of X.25: take a capture and report it",
-        cause::CLEAR_LOCAL => "the network finds fault with what this end sent: take a capture and report it",
-        cause::RPOA => "the transit network is down: try later",
-        cause::CLEAR_INCOMPATIBLE => "the host does not take such calls: check the X.121 address",
-        _ => "ask the network what the cause means: check the X.121 address and the facilities",
-    }
-}
+/// How a call is written: the parameters of a URL.
+const CALL: CallOptions = CallOptions {
+    called: "X.121 address",
+    calling: "from-x121",
+    sizes: "packet and window",
+    user_data: "check cud and the X.121 address",
+    reverse: "reverse",
+    fast_select: None,
+    transit: None,
+    capture: CAPTURE,
+};
 
 /// `FTAM: 3004 the file does not exist (...); list the directory; ...`
 impl fmt::Display for Failure {
@@ -466,6 +447,8 @@ impl core::error::Error for Failure {}
 
 #[cfg(test)]
 mod tests {
+    use kumiki_osi_service::x25::CauseField;
+
     use super::*;
 
     #[test]
@@ -480,10 +463,14 @@ mod tests {
             (0x0b, "from-x121"),
             (0x0d, "does not know the X.121 address"),
             (0x03, "facilities"),
+            (0x13, "take a capture"),
+            (0x15, "is down: try later"),
+            (0x29, "ask the network"),
         ] {
             let said = remedy(CauseField::Clear, cause, 0);
             assert!(said.contains(part), "{cause:02x}: {said}");
         }
+        assert!(remedy(CauseField::Clear, 0, 249).contains("check cud"));
         assert!(remedy(CauseField::Clear, 0, 0).contains("who was called has cleared"));
         assert!(remedy(CauseField::Reset, 0x09, 0).contains("try again"));
     }

@@ -256,9 +256,9 @@ fn judged(call: &str, outcome: &CallOutcome) -> Result<(), Stop> {
     if outcome.stood && remedy.is_none() {
         return Ok(());
     }
-    let what = if outcome.stood { "was lost" } else { "could not be had" };
-    let remedy = remedy.map_or_else(String::new, |remedy| format!(". {remedy}"));
-    Err(Stop::Failed(format!("the call {call} {what}: {why}{remedy}")))
+    let what = if outcome.stood { "was lost" } else { "failed" };
+    let remedy = remedy.map_or_else(String::new, |remedy| format!("; {remedy}"));
+    Err(Stop::Failed(format!("call to {call} {what}: {why}{remedy}")))
 }
 
 fn config(args: &PadArgs, list: &List, answers: bool) -> Result<PadConfig, Stop> {

@@ -132,8 +132,7 @@ fn a_call_that_cannot_be_had_says_what_would_help() {
     let ran = typed(&["--xot", &at, "12345"], b"");
     assert_eq!(ran.status.code(), Some(1));
     let why = text(&ran.stderr);
-    assert!(why.contains("the call 12345 could not be had"), "{why}");
-    assert!(why.contains("check the address and port of --xot"), "{why}");
+    assert!(why.contains("call to 12345 failed: the peer refused; check the address"), "{why}");
     let ran = typed(&["--xot", &at, "12x"], b"");
     assert_eq!(ran.status.code(), Some(2));
     assert!(text(&ran.stderr).contains("expected an address such as"));
@@ -185,7 +184,7 @@ fn a_call_that_finds_no_place_is_cleared_at_once() {
         let ran = typed(&["--xot", &host.at, "1"], b"");
         let why = text(&ran.stderr);
         assert_eq!(ran.status.code(), Some(1), "{why}");
-        assert!(why.contains("DTE resource constraint (163). the host takes no more calls now"), "{why}");
+        assert!(why.contains("DTE resource constraint (163); the host takes no more calls now"), "{why}");
         assert!(line(&host, "cleared, for there are 1").contains("call 2, "));
         drop(stdin);
         let _ = first.kill();

@@ -275,7 +275,10 @@ fn a_call_over_xot_is_made_as_its_url_says() {
     let other = daemon.url("x?carrier=xot&x121=1&cud=cafe");
     folder.ftam(&["get", &other, "b"]).failed(
         3,
-        &["unrecognisable protocol identifier in user data (249)", "takes calls with other user data: check cud"],
+        &[
+            "unrecognisable protocol identifier in user data (249)",
+            "; who was called takes no calls with this user data: check cud",
+        ],
     );
     daemon.log();
     let log = daemon.log();
