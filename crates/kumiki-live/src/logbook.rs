@@ -86,7 +86,7 @@ impl<O: Write, E: Write> State<O, E> {
             return true;
         }
         let (lost, since) = (self.lost, &self.since);
-        let why = self.why.as_deref().unwrap_or("nobody knows why");
+        let why = self.why.as_deref().unwrap_or("reason unknown");
         let line = match self.form {
             OutputFormat::Text => {
                 let lines = if lost == 1 { "1 line" } else { &format!("{lost} lines") };

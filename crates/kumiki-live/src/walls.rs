@@ -25,7 +25,7 @@ pub fn of_lines<'a>(lines: impl IntoIterator<Item = &'a Opening>, places: Vec<(P
         let place = match line {
             Opening::Program(_) => {
                 needs.calls = Calls::Commands;
-                needs.files = Err("commands are started, and what they need nobody knows");
+                needs.files = Err("what the started commands need is unknown");
                 continue;
             }
             // One that is not there yet comes in its directory.

@@ -474,7 +474,7 @@ pub fn listen(
     let serving =
         HostService { leaving: &leaving, network, config, command, doors, gate: &gate, wish: &wish, log: &log };
     let needs = Needs {
-        files: Err("commands are started, and what they need nobody knows"),
+        files: Err("what the started commands need is unknown"),
         connects: Vec::new(),
         calls: Calls::Commands,
         capabilities: false,

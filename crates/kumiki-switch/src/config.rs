@@ -295,7 +295,7 @@ fn quantity_at(path: &[&str], text: &str) -> Result<Duration, Fault> {
 }
 
 fn read_as<T: FromStr>(key: &str, text: &str, expected: &str) -> Result<T, Fault> {
-    let wrong = |_| Fault::at([key], format!("{text:?} is none")).expected(expected);
+    let wrong = |_| Fault::at([key], format!("invalid value {text:?}")).expected(expected);
     text.parse().map_err(wrong)
 }
 
@@ -357,7 +357,7 @@ fn xot(table: &PortTable) -> Result<Kind, Fault> {
     let mut hosts = Vec::new();
     for (number, text) in &table.hosts {
         let prefix = Number::or_none(number).map_err(|why| {
-            Fault::at(["hosts", number], format!("{number:?} is no number: {why}"))
+            Fault::at(["hosts", number], format!("{number:?} is not a number: {why}"))
                 .expected("the beginning of a number, such as \"2342\"")
         })?;
         hosts.push((prefix, host(&["hosts", number], text)?));
@@ -390,7 +390,7 @@ fn peers(texts: &[String]) -> Result<Vec<Network>, Fault> {
             text.parse::<IpAddr>().map(|address| Network { address, prefix: if address.is_ipv4() { 32 } else { 128 } });
         whole.or_else(|_| {
             text.parse().map_err(|_| {
-                Fault::at(["peers", &number.to_string()], format!("{text:?} is no network"))
+                Fault::at(["peers", &number.to_string()], format!("{text:?} is not a network"))
                     .expected("an address, or one with a prefix, such as \"192.0.2.0/24\"")
             })
         })
@@ -445,7 +445,7 @@ fn known(key: &str, number: usize, name: &str, names: &[String]) -> Result<(), F
 
 fn digits(key: &str, text: &str) -> Result<Number, Fault> {
     Number::or_none(text).map_err(|_| {
-        Fault::at([key], format!("{text:?} is no number"))
+        Fault::at([key], format!("{text:?} is not a number"))
             .expected("up to 15 digits, such as \"2342\"; none at all is every number")
     })
 }
@@ -470,7 +470,7 @@ fn route(table: RouteTable, ports: &[Port], names: &[String]) -> Result<Route, F
         prefix: digits("called", &table.called)?,
         from: table.from,
         user_data: octets(&table.user_data).ok_or_else(|| {
-            let why = format!("{:?} is no hexadecimal text", table.user_data);
+            let why = format!("{:?} is not hexadecimal", table.user_data);
             Fault::at(["user_data"], why).expected("pairs of digits, such as \"01000000\"")
         })?,
         to: table.to,

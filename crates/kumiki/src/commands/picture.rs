@@ -24,7 +24,9 @@ pub(super) fn write(path: &Path, svg: &str) -> Result<(), Stop> {
     let is_svg = |octets: &[u8]| octets.starts_with(b"<svg") || octets.starts_with(b"<?xml");
     match fs::read(path) {
         Ok(octets) if !octets.is_empty() && !is_svg(&octets) => {
-            return Err(Stop::Input(format!("--out {shown}: there is a file that is no picture; choose another name")));
+            return Err(Stop::Input(format!(
+                "--out {shown}: a file that is not an image is there; choose another name"
+            )));
         }
         _ => {}
     }

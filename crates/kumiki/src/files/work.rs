@@ -350,12 +350,13 @@ pub(crate) fn get(
     (contents_type, is_text): (Option<ContentsType>, bool),
     manner: OutputManner,
 ) -> Result<(), Stop> {
-    let (name, of) = (url.name.clone(), call.calls.protocol());
-    let Destination { path, sink, receipt, restart_at, goes_on } = match target(url, to)? {
-        None => Destination::standard_output(is_text, resume)?,
-        Some(path) => {
-            let kind = contents_type.as_ref().map_or_else(String::new, |it| format!(" as {it}"));
-            Destination::at(path, (&format!("{}{kind}", url.place()), of), is_text, resume)?
+    let name = url.name.clone();
+    let target = target(url, to)?;
+    let (mut receipt, mut restart_at) = (None, 0);
+    let mut goes_on = false;
+    let sink: Box<dyn osi::Sink> = match &target {
+        None if resume => {
+            return Err(Stop::Input("--resume goes on with a file, and standard output is not a file".to_owned()));
         }
     };
     let get = Operation::Get { name: name.clone(), contents_type, restart_at, sink };
@@ -446,7 +447,7 @@ pub(crate) fn put(
     let is_input = file.as_os_str() == OsStr::new("-");
     let contents = match (is_input, resume) {
         (true, true) => {
-            return Err(Stop::Input("--resume goes on with a file, and standard input is none".to_owned()));
+            return Err(Stop::Input("--resume goes on with a file, and standard input is not a file".to_owned()));
         }
         (true, false) => Contents::of_standard_input().map_err(Stop::Failed),
         (false, _) => Contents::of(file).map_err(Stop::Input),

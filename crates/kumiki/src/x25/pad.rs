@@ -34,7 +34,7 @@ const MOST: u16 = 16;
 #[command(
     after_help = "With CALL, the call is made at once, and the PAD ends with it; where standard input is no terminal the profile is then the transparent one. \
 Without it, selections and commands are typed: HELP shows them, Ctrl-P leads from a call to commands, EXIT ends.\n\n\
-Exit status: 0 it ended as asked, 1 the call could not be had or was lost, 2 the command line is wrong."
+Exit status: 0 it ended as asked, 1 the call failed or was lost, 2 the command line is wrong."
 )]
 pub(crate) struct PadArgs {
     /// Whom to call: an X.121 address; before it facilities as in R,G12-, behind it D and up to 12 characters of user data
@@ -197,7 +197,7 @@ pub(crate) fn run(args: &PadArgs) -> Result<(), Stop> {
     };
     if gateway.is_none() && reach.answer.is_none() {
         return Err(Stop::Input(
-            "nobody could be called: --xot HOST is missing (or --answer ADDRESS, to be called)".to_owned(),
+            "--xot HOST is missing: there is no peer to call; expected it, or --answer ADDRESS to be called".to_owned(),
         ));
     }
     if !reach.packet.is_power_of_two() || !(16..=4096).contains(&reach.packet) {
@@ -246,7 +246,7 @@ pub(crate) fn run(args: &PadArgs) -> Result<(), Stop> {
 fn judged(call: &str, outcome: &CallOutcome) -> Result<(), Stop> {
     if outcome.is_bad {
         return Err(Stop::Input(format!(
-            "{call:?} is no call; expected an address such as 26245890040, R,G12-26245890040 or 26245890040Duser"
+            "invalid call {call:?}; expected an address such as 26245890040, R,G12-26245890040 or 26245890040Duser"
         )));
     }
     let Some(why) = outcome.why.clone() else {
@@ -268,7 +268,9 @@ fn config(args: &PadArgs, list: &List, answers: bool) -> Result<PadConfig, Stop>
         Some("simple" | "90") => Parameters::SIMPLE,
         Some("transparent" | "91") => Parameters::TRANSPARENT,
         Some(other) => {
-            return Err(Stop::Input(format!("--profile: {other:?} is none; expected simple (90) or transparent (91)")));
+            return Err(Stop::Input(format!(
+                "--profile: unknown profile {other:?}; known: simple (90) and transparent (91)"
+            )));
         }
         None => {
             let (profile, more) = match (is_terminal, args.call.is_some()) {

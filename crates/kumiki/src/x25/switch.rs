@@ -51,7 +51,7 @@ fn read(path: &Path) -> Result<kumiki_switch::Config, Stop> {
 pub(super) fn run(args: &SwitchArgs) -> Result<(), Stop> {
     let config = read(&args.config)?;
     if args.check {
-        return print("the configuration makes sense\n");
+        return print("configuration is valid\n");
     }
     let log = Logbook::standard(OutputFormat::Text);
     let say = |line: &str| log.tell(&shown(line));

@@ -133,6 +133,10 @@ fn a_call_that_cannot_be_had_says_what_would_help() {
     assert_eq!(ran.status.code(), Some(1));
     let why = text(&ran.stderr);
     assert!(why.contains("call to 12345 failed: the peer refused; check the address"), "{why}");
+    let ran = typed(&["--xot", &at, "--profile", "crt", "12345"], b"");
+    assert_eq!(ran.status.code(), Some(2));
+    let why = text(&ran.stderr);
+    assert!(why.contains(r#"--profile: unknown profile "crt"; known: simple (90) and transparent (91)"#), "{why}");
     let ran = typed(&["--xot", &at, "12x"], b"");
     assert_eq!(ran.status.code(), Some(2));
     assert!(text(&ran.stderr).contains("expected an address such as"));

@@ -272,14 +272,14 @@ fn a_configuration_is_checked_without_opening_anything() {
     let folder = Folder::new("check");
     folder.write("good.toml", config("192.0.2.1", "").as_bytes());
     let said = folder.kumiki(&["x25", "switch", "--check", "good.toml"]).well();
-    assert_eq!(said.out, "the configuration makes sense\n");
+    assert_eq!(said.out, "configuration is valid\n");
     folder.write("bad.toml", config("192.0.2.1", "hosst = 7").as_bytes());
     let said = folder.kumiki(&["x25", "switch", "--check", "bad.toml"]);
     said.failed(2, &["bad.toml:9", "hosst", "did you mean"]);
     let called = config("192.0.2.1", "").replace("\"99\"", "\"9a\"");
     folder.write("bad.toml", called.as_bytes());
     let said = folder.kumiki(&["x25", "switch", "--check", "bad.toml"]);
-    said.failed(2, &["\"9a\" is no number", "up to 15 digits"]);
+    said.failed(2, &["\"9a\" is not a number", "up to 15 digits"]);
     let said = folder.kumiki(&["x25", "switch", "nowhere.toml"]);
     said.failed(2, &["nowhere.toml"]);
 }

@@ -139,7 +139,7 @@ fn results_are_listed_compared_and_drawn_beside_measurements() {
     assert!(slip.contains("--out mine.csv: pictures are SVG, and not csv; did you mean mine.svg?"), "{slip}");
     folder.0.write("notes.svg", b"no picture");
     let slip = refused(&folder.kumiki(&["plot", "mine.csv", "--x", "measured_s", "-o", "notes.svg"]));
-    assert!(slip.contains("notes.svg: there is a file that is no picture"), "{slip}");
+    assert!(slip.contains("notes.svg: a file that is not an image is there"), "{slip}");
     assert_eq!(folder.0.read("notes.svg"), b"no picture");
 }
 
