@@ -555,6 +555,7 @@ impl Protocol for User {
                 self.look(cx);
             }
             Indication::Special { what, .. } => {
+                // That urgent data is ahead, which TCP says, changes nothing here.
                 if let Some(tagged) = what.take::<Tagged>() {
                     self.receive(&tagged.data, Some(tagged.tag), tagged.end, cx);
                 }
@@ -583,8 +584,8 @@ impl Protocol for User {
                 }
                 self.end(ConnectionEnd::Aborted(reason), cx);
             }
-            // That nobody has answered for a while, that urgent data is ahead, and how large units are changes nothing here.
-            Indication::Notice { .. } | Indication::Urgent { .. } => {}
+            // That nobody has answered for a while, and how large units are, changes nothing here.
+            Indication::Notice { .. } => {}
             Indication::Report(report) if matches!(*report, kumiki_graph::Report::Limits { .. }) => {}
             Indication::Unit(_) | Indication::Expedited { .. } | Indication::Reset { .. } | Indication::Report(_) => {
                 self.complain(now, format!("an indication that no stream has: {indication:?}"));

@@ -270,7 +270,6 @@ impl Protocol for Caller {
             | Indication::Expedited { .. }
             | Indication::Released { .. }
             | Indication::Reset { .. }
-            | Indication::Urgent { .. }
             | Indication::Notice { .. }
             | Indication::Report(_) => {}
         }

@@ -7,6 +7,7 @@ use kumiki_graph::{
     Above, Accept, Address, Below, Context, Credit, Handle, Indication, Mode, Open, Protocol, Quality, Reason, Request,
     Service, Shape,
 };
+use kumiki_inet::tcp::UrgentAhead;
 use kumiki_octets::Message;
 
 /// TCP or XTP, of one or two versions of IP, and a device by which it is told that there is something to do.
@@ -299,7 +300,8 @@ impl Protocol for Program {
                     session.over.get_or_insert(SessionEnd::Aborted(reason));
                 }
             }
-            Indication::Urgent { .. } | Indication::Notice { .. } | Indication::Report(_) => {}
+            Indication::Notice { .. } | Indication::Report(_) => {}
+            Indication::Special { what, .. } if what.is::<UrgentAhead>() => {}
             Indication::Unit(_) | Indication::Special { .. } | Indication::Reset { .. } => {
                 panic!("no stream says {indication:?}")
             }

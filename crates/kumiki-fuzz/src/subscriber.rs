@@ -220,7 +220,6 @@ impl Protocol for Subscriber {
             | Indication::Expedited { .. }
             | Indication::Released { .. }
             | Indication::Closed { .. }
-            | Indication::Urgent { .. }
             | Indication::Notice { .. }
             | Indication::Report(_) => {}
         }

@@ -524,13 +524,6 @@ pub enum Indication {
         /// Why, where it is not a confirm.
         reason: Reason,
     },
-    /// Urgent data is under way: the user should take what comes without delay (RFC 9293 section 3.8.5).
-    Urgent {
-        /// The user's handle.
-        session: Handle,
-        /// It ends so many octets after the last one that was indicated; 0 when that one was its last.
-        ahead: u32,
-    },
     /// Something that the user of a session may want to know of, and that has not ended it.
     Notice {
         /// The user's handle.
@@ -624,12 +617,9 @@ impl Indication {
             Self::Offered(offered) => offered.data.as_ref(),
             Self::Special { what, .. } => what.message(),
             Self::Released { data, .. } | Self::Aborted { data, .. } => data.as_ref(),
-            Self::Credit { .. }
-            | Self::Closed { .. }
-            | Self::Reset { .. }
-            | Self::Urgent { .. }
-            | Self::Notice { .. }
-            | Self::Report(_) => None,
+            Self::Credit { .. } | Self::Closed { .. } | Self::Reset { .. } | Self::Notice { .. } | Self::Report(_) => {
+                None
+            }
         }
     }
 }

@@ -54,7 +54,6 @@ impl Setup {
             | Indication::Special { .. }
             | Indication::Expedited { .. }
             | Indication::Reset { .. }
-            | Indication::Urgent { .. }
             | Indication::Notice { .. }
             | Indication::Report(_) => "what no pipe says".to_owned(),
         };

@@ -456,7 +456,7 @@ impl<M: Machine> Protocol for Layer<M> {
             Indication::Expedited { session, .. } => self.unexpected(session, None, cx),
             Indication::Reset { session, reason } => self.unexpected(session, Some(reason), cx),
             Indication::Unit(_) => cx.drop(FOREIGN),
-            Indication::Urgent { .. } | Indication::Notice { .. } | Indication::Report(_) => {}
+            Indication::Notice { .. } | Indication::Report(_) => {}
         }
     }
 

@@ -15,6 +15,7 @@ use kumiki_graph::{
     Above, Accept, Address, Below, Coalesce, Context, Credit, Handle, Indication, Instant, KeepAlive, Manage, Mode,
     NoPath, Notice, Open, Protocol, Quality, Reason, Request, Service, Shape,
 };
+use kumiki_inet::tcp::UrgentAhead;
 use kumiki_octets::Message;
 use kumiki_octets::text::{are, counted};
 
@@ -361,17 +362,15 @@ impl Protocol for User {
                 talk.provider = None;
                 talk.end(now, reason);
             }
-            Indication::Urgent { session, ahead } => {
-                self.talk(of(session)).urgent.push((now, ahead));
+            Indication::Special { session, what } => {
+                if let Some(UrgentAhead { octets }) = what.get() {
+                    self.talk(of(session)).urgent.push((now, *octets));
+                }
             }
             Indication::Notice { session, notice } => {
                 self.talk(of(session)).notices.push((now, notice));
             }
-            Indication::Unit(_)
-            | Indication::Special { .. }
-            | Indication::Expedited { .. }
-            | Indication::Reset { .. }
-            | Indication::Report(_) => {}
+            Indication::Unit(_) | Indication::Expedited { .. } | Indication::Reset { .. } | Indication::Report(_) => {}
         }
     }
 }

@@ -12,10 +12,10 @@ const RULE: &str = "graph";
 const FOLDER: &str = "crates/kumiki-graph/src/";
 
 /// In lower case.
-const PROTOCOLS: [&str; 38] = [
-    "aal34", "aal5", "acse", "arp", "atm", "cotp", "cpcs", "ecn", "ethernet", "fddi", "ftam", "hdlc", "icmp", "icmpv6",
-    "ip", "ip4", "ip6", "ipcp", "ipv4", "ipv6", "lapb", "lcp", "llc", "mapos", "mms", "osi", "ppp", "sdh", "snap",
-    "sonet", "tcp", "tp0", "tpkt", "udp", "x121", "x25", "xot", "xtp",
+const PROTOCOLS: [&str; 42] = [
+    "aal34", "aal5", "acse", "arp", "atm", "cotp", "cpcs", "dhcp", "ecn", "ethernet", "fddi", "ftam", "hdlc", "icmp",
+    "icmpv6", "ip", "ip4", "ip6", "ipcp", "ipv4", "ipv6", "lapb", "lcp", "llc", "mapos", "mms", "osi", "ppp", "sdh",
+    "snap", "sonet", "srcaddr", "tcp", "tp0", "tpkt", "udp", "vnet", "x121", "x25", "x32", "xot", "xtp",
 ];
 
 /// Reads every Rust file of the graph.
@@ -74,7 +74,15 @@ mod tests {
 
     #[test]
     fn so_it_is_as_people_write_it() {
-        for text in ["//! IPv4.\n", "//! IPv6\n", "//! an ICMPv6 message\n", "//! X.25's calls\n", "struct X25;\n"] {
+        for text in [
+            "//! IPv4.\n",
+            "//! IPv6\n",
+            "//! an ICMPv6 message\n",
+            "//! X.25's calls\n",
+            "struct X25;\n",
+            "//! X.32\n",
+            "// GET_SRCADDR\n",
+        ] {
             assert_eq!(found(text).len(), 1, "{text}");
         }
     }

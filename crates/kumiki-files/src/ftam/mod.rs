@@ -352,7 +352,7 @@ impl Protocol for Ftam {
             Indication::Data { .. } | Indication::Expedited { .. } | Indication::Reset { .. } | Indication::Unit(_) => {
                 cx.drop("a primitive of another service");
             }
-            Indication::Urgent { .. } | Indication::Notice { .. } | Indication::Report(_) => {}
+            Indication::Notice { .. } | Indication::Report(_) => {}
         }
     }
 

@@ -223,7 +223,7 @@ impl Protocol for Mms {
             Indication::Data { .. } | Indication::Expedited { .. } | Indication::Reset { .. } | Indication::Unit(_) => {
                 cx.drop("a primitive of another service");
             }
-            Indication::Urgent { .. } | Indication::Notice { .. } | Indication::Report(_) => {}
+            Indication::Notice { .. } | Indication::Report(_) => {}
         }
     }
 }

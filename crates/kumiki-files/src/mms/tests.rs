@@ -143,7 +143,6 @@ impl Protocol for Hand {
             | Indication::Data { .. }
             | Indication::Expedited { .. }
             | Indication::Reset { .. }
-            | Indication::Urgent { .. }
             | Indication::Notice { .. }
             | Indication::Report(_)) => panic!("{other:?}"),
         }
@@ -221,7 +220,6 @@ impl Protocol for ClosingUser {
             | Indication::Data { .. }
             | Indication::Expedited { .. }
             | Indication::Reset { .. }
-            | Indication::Urgent { .. }
             | Indication::Notice { .. }
             | Indication::Report(_)) => panic!("{other:?}"),
         }

@@ -421,11 +421,9 @@ impl<U: InitiatingUser> Protocol for FileClient<U> {
                 self.client.on_closed();
             }
             Indication::Notice { .. } | Indication::Report(_) => {}
-            Indication::Offered(_)
-            | Indication::Unit(_)
-            | Indication::Expedited { .. }
-            | Indication::Reset { .. }
-            | Indication::Urgent { .. } => cx.drop(U::Protocol::FOREIGN),
+            Indication::Offered(_) | Indication::Unit(_) | Indication::Expedited { .. } | Indication::Reset { .. } => {
+                cx.drop(U::Protocol::FOREIGN);
+            }
         }
         self.rest(cx);
     }

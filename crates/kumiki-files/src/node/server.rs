@@ -391,10 +391,9 @@ impl<U: RespondingUser> Protocol for FileServer<U> {
             Indication::Aborted { session, reason, .. } => self.end(session, Some(reason), cx),
             Indication::Closed { session } => self.end(session, None, cx),
             Indication::Notice { .. } | Indication::Report(_) => {}
-            Indication::Unit(_)
-            | Indication::Expedited { .. }
-            | Indication::Reset { .. }
-            | Indication::Urgent { .. } => cx.drop(U::Protocol::FOREIGN),
+            Indication::Unit(_) | Indication::Expedited { .. } | Indication::Reset { .. } => {
+                cx.drop(U::Protocol::FOREIGN);
+            }
         }
         self.watch(cx);
     }

@@ -10,7 +10,7 @@ use crate::Address;
 pub enum Manage {
     /// Asks for a [`Report::Limits`].
     Limits,
-    /// Asks for a [`Report::Route`]: how units to `to` would travel (RFC 1122 section 3.4, GET_SRCADDR and GET_MAXSIZES).
+    /// Asks for a [`Report::Route`]: how units to `to` would travel (RFC 1122 section 3.4).
     Route {
         /// The destination.
         to: Address,

@@ -66,7 +66,6 @@ impl Indication {
             | Self::Closed { .. }
             | Self::Aborted { .. }
             | Self::Reset { .. }
-            | Self::Urgent { .. }
             | Self::Notice { .. } => None,
         }
     }

@@ -305,7 +305,6 @@ impl Protocol for Dhcp {
             | Indication::Released { .. }
             | Indication::Closed { .. }
             | Indication::Reset { .. }
-            | Indication::Urgent { .. }
             | Indication::Notice { .. } => {}
         }
     }

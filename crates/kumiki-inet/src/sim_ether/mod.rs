@@ -296,7 +296,6 @@ impl Protocol for SimEther {
             | Indication::Released { .. }
             | Indication::Closed { .. }
             | Indication::Reset { .. }
-            | Indication::Urgent { .. }
             | Indication::Notice { .. } => cx.drop("not a datagram"),
         }
     }

@@ -106,6 +106,7 @@ pub use pending::{OfferFirst, RefuseCaller, Withdrawn};
 pub use receive::AckReason;
 pub use record::{Counts, Record};
 pub use trace::{Entry as TraceEntry, Event, Recovering, Snapshot, Trace};
+pub use urgent::UrgentAhead;
 
 use config::{AckTimer, Beat};
 use demux::{Demux, Secret};
@@ -486,7 +487,6 @@ impl Protocol for Tcp {
             | Indication::Closed { .. }
             | Indication::Aborted { .. }
             | Indication::Reset { .. }
-            | Indication::Urgent { .. }
             | Indication::Notice { .. } => {}
         }
     }

@@ -7,12 +7,21 @@
 //! | Data | stays in the stream at its place (RFC 6093 section 3.1); no octet is taken out of it |
 
 use kumiki_graph::Indication;
-use kumiki_octets::{Blank, Message};
+use kumiki_octets::{Blank, Message, Payload};
 use kumiki_wire::inet::tcp::{Flags, Seq};
 
 use super::segment::Segment;
 use super::send::Fin;
 use super::session::{Ctx, Session};
+
+/// What TCP tells the user of a session: urgent data is under way, and the user should take what comes without delay (RFC 9293 section 3.8.5).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct UrgentAhead {
+    /// It ends so many octets after the last one that was indicated; 0 when that one was its last.
+    pub octets: u32,
+}
+
+impl Payload for UrgentAhead {}
 
 /// The urgent pointers of one connection.
 #[derive(Debug, Default)]
@@ -106,10 +115,9 @@ impl Session {
         self.tell_urgent(up - indicated, ctx);
     }
 
-    fn tell_urgent(&self, ahead: u32, ctx: &mut Ctx<'_, '_>) {
+    fn tell_urgent(&self, octets: u32, ctx: &mut Ctx<'_, '_>) {
         if self.accepted {
-            let session = self.user;
-            self.up(Indication::Urgent { session, ahead }, ctx);
+            self.up(Indication::special(self.user, UrgentAhead { octets }), ctx);
         }
     }
 }

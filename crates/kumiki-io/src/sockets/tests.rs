@@ -239,7 +239,6 @@ fn many_connections_at_once_lose_nothing_in_small_grants() {
             | Indication::Expedited { .. }
             | Indication::Aborted { .. }
             | Indication::Reset { .. }
-            | Indication::Urgent { .. }
             | Indication::Notice { .. }
             | Indication::Report(_)) => panic!("{other:?}"),
         }

@@ -364,7 +364,6 @@ impl Protocol for RpcClient {
             | Indication::Special { .. }
             | Indication::Expedited { .. }
             | Indication::Reset { .. }
-            | Indication::Urgent { .. }
             | Indication::Notice { .. }
             | Indication::Report(_) => {}
         }
@@ -556,7 +555,6 @@ impl Protocol for RpcServer {
             | Indication::Expedited { .. }
             | Indication::Closed { .. }
             | Indication::Reset { .. }
-            | Indication::Urgent { .. }
             | Indication::Notice { .. }
             | Indication::Report(_) => {}
         }

@@ -217,7 +217,6 @@ impl Protocol for Sink {
             | Indication::Credit { .. }
             | Indication::Closed { .. }
             | Indication::Reset { .. }
-            | Indication::Urgent { .. }
             | Indication::Notice { .. }
             | Indication::Report(_) => {}
         }

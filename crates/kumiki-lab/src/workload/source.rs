@@ -403,7 +403,6 @@ impl Protocol for Source {
             | Indication::Expedited { .. }
             | Indication::Released { .. }
             | Indication::Reset { .. }
-            | Indication::Urgent { .. }
             | Indication::Notice { .. }
             | Indication::Report(_) => {}
         }

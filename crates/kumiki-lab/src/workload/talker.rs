@@ -462,7 +462,6 @@ impl Protocol for Talker {
             Indication::Aborted { session: user, reason, .. } => self.ended_by(user, Ending::Aborted(now, reason)),
             Indication::Unit(_)
             | Indication::Special { .. }
-            | Indication::Urgent { .. }
             | Indication::Notice { .. }
             | Indication::Reset { .. }
             | Indication::Report(_) => {}

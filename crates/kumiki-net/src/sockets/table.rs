@@ -359,7 +359,7 @@ impl Table {
                 #[cfg(all(feature = "host", target_os = "linux"))]
                 self.unreachable_for_guests(&report);
             }
-            Indication::Notice { .. } | Indication::Urgent { .. } | Indication::Special { .. } => {}
+            Indication::Notice { .. } | Indication::Special { .. } => {}
         }
     }
 

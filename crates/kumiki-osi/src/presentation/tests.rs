@@ -174,7 +174,6 @@ impl Pair {
             | Indication::Data { .. }
             | Indication::Expedited { .. }
             | Indication::Reset { .. }
-            | Indication::Urgent { .. }
             | Indication::Notice { .. }
             | Indication::Report(_)) => Some(format!("{other:?}")),
         };

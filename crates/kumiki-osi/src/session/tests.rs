@@ -176,7 +176,6 @@ impl Pair {
             Indication::Unit(_)
             | Indication::Expedited { .. }
             | Indication::Reset { .. }
-            | Indication::Urgent { .. }
             | Indication::Notice { .. }
             | Indication::Report(_) => Some("what no session says".to_owned()),
         };

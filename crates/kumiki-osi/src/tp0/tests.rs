@@ -88,7 +88,6 @@ impl Pair {
             | Indication::Released { .. }
             | Indication::Closed { .. }
             | Indication::Reset { .. }
-            | Indication::Urgent { .. }
             | Indication::Notice { .. }
             | Indication::Report(_)) => words(other),
         };

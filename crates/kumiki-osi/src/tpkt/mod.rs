@@ -520,7 +520,6 @@ impl Protocol for Tpkt {
             Indication::Closed { session } => self.ended(session, Reason::Down, cx),
             Indication::Aborted { session, reason, .. } => self.ended(session, reason, cx),
             Indication::Reset { .. }
-            | Indication::Urgent { .. }
             | Indication::Notice { .. }
             | Indication::Report(_)
             | Indication::Unit(_)

@@ -131,7 +131,6 @@ impl Protocol for Person {
             | Indication::Released { .. }
             | Indication::Closed { .. }
             | Indication::Reset { .. }
-            | Indication::Urgent { .. }
             | Indication::Notice { .. }) => panic!("{other:?}"),
         }
         self.pump(cx);

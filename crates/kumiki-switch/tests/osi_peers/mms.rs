@@ -176,7 +176,6 @@ impl Protocol for Person {
             | Indication::Special { .. }
             | Indication::Expedited { .. }
             | Indication::Reset { .. }
-            | Indication::Urgent { .. }
             | Indication::Notice { .. }) => panic!("{other:?}"),
         }
     }

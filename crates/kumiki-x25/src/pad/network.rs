@@ -51,10 +51,7 @@ impl Pad {
                 self.on_reset(reason, cx);
             }
             // What an interrupt is about comes behind it, in an indication of break.
-            Indication::Expedited { .. }
-            | Indication::Urgent { .. }
-            | Indication::Notice { .. }
-            | Indication::Report(_) => {}
+            Indication::Expedited { .. } | Indication::Notice { .. } | Indication::Report(_) => {}
             Indication::Data { .. }
             | Indication::Special { .. }
             | Indication::Credit { .. }

@@ -50,7 +50,7 @@ impl Pad {
                     self.unseat(cx);
                 }
             }
-            Indication::Opened(_) | Indication::Urgent { .. } | Indication::Notice { .. } | Indication::Report(_) => {}
+            Indication::Opened(_) | Indication::Notice { .. } | Indication::Report(_) => {}
             Indication::Unit(_) | Indication::Special { .. } | Indication::Reset { .. } => {
                 cx.drop("no terminal says this");
             }

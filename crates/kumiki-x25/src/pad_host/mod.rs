@@ -538,7 +538,6 @@ impl PadHost {
             | Indication::Closed { .. }
             | Indication::Opened(_)
             | Indication::Expedited { .. }
-            | Indication::Urgent { .. }
             | Indication::Notice { .. }
             | Indication::Report(_) => {}
             Indication::Unit(_) | Indication::Released { .. } => cx.drop("no packet layer says this"),
@@ -586,7 +585,6 @@ impl PadHost {
             }
             Indication::Offered(_)
             | Indication::Expedited { .. }
-            | Indication::Urgent { .. }
             | Indication::Notice { .. }
             | Indication::Report(_) => {}
             Indication::Unit(_) | Indication::Special { .. } | Indication::Reset { .. } => {

@@ -491,7 +491,6 @@ impl Protocol for X25 {
             Indication::Special { .. }
             | Indication::Expedited { .. }
             | Indication::Released { .. }
-            | Indication::Urgent { .. }
             | Indication::Notice { .. } => cx.drop("nothing that X.25 stands on says this"),
         }
     }

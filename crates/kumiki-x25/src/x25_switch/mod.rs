@@ -494,10 +494,9 @@ impl Protocol for Switch {
                 self.ended(own, side, Reason::Down, None, cx);
             }
             Indication::Report(report) => self.report(from.0, &report, cx),
-            Indication::Unit(_)
-            | Indication::Released { .. }
-            | Indication::Urgent { .. }
-            | Indication::Notice { .. } => cx.drop("no packet layer says this"),
+            Indication::Unit(_) | Indication::Released { .. } | Indication::Notice { .. } => {
+                cx.drop("no packet layer says this");
+            }
         }
     }
 

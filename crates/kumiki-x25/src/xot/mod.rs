@@ -686,8 +686,9 @@ impl Protocol for Xot {
             Indication::Closed { session } => self.ended(session, Reason::Reset, cx),
             Indication::Aborted { session, reason, .. } => self.ended(session, reason, cx),
             Indication::Reset { session, .. } => self.close(session, Reason::Reset, cx),
-            Indication::Urgent { .. } | Indication::Notice { .. } | Indication::Report(_) => {}
-            Indication::Unit(_) | Indication::Special { .. } | Indication::Expedited { .. } => {
+            // What only one stream says, such as that urgent data is ahead, changes nothing here.
+            Indication::Special { .. } | Indication::Notice { .. } | Indication::Report(_) => {}
+            Indication::Unit(_) | Indication::Expedited { .. } => {
                 cx.drop("no stream says this");
             }
         }

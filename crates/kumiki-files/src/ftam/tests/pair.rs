@@ -296,7 +296,6 @@ impl Pair {
                 | Indication::Expedited { .. }
                 | Indication::Released { .. }
                 | Indication::Reset { .. }
-                | Indication::Urgent { .. }
                 | Indication::Notice { .. }
                 | Indication::Report(_)) => panic!("{other:?}"),
             }

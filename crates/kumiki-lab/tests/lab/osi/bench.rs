@@ -89,7 +89,6 @@ impl Protocol for User {
             | Indication::Closed { .. }
             | Indication::Aborted { .. }
             | Indication::Reset { .. }
-            | Indication::Urgent { .. }
             | Indication::Notice { .. }
             | Indication::Report(_) => {}
         }

@@ -133,7 +133,6 @@ impl Protocol for Talker {
             | Indication::Released { .. }
             | Indication::Closed { .. }
             | Indication::Reset { .. }
-            | Indication::Urgent { .. }
             | Indication::Notice { .. }
             | Indication::Report(_) => {}
         }

@@ -43,7 +43,6 @@ fn session_of(indication: &Indication) -> Option<Handle> {
         | Indication::Closed { session }
         | Indication::Aborted { session, .. }
         | Indication::Reset { session, .. }
-        | Indication::Urgent { session, .. }
         | Indication::Notice { session, .. } => Some(*session),
         Indication::Report(_) => None,
     }
@@ -80,10 +79,7 @@ impl Table {
                 self.tell_guest(handle, |user, layer| Response::Aborted { layer, user, reason });
                 self.guests.remove(handle);
             }
-            Indication::Special { .. }
-            | Indication::Urgent { .. }
-            | Indication::Notice { .. }
-            | Indication::Report(_) => {}
+            Indication::Special { .. } | Indication::Notice { .. } | Indication::Report(_) => {}
         }
         None
     }

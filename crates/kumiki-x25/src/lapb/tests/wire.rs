@@ -284,7 +284,6 @@ impl Wire {
             Indication::Unit(_)
             | Indication::Released { .. }
             | Indication::Closed { .. }
-            | Indication::Urgent { .. }
             | Indication::Notice { .. }
             | Indication::Report(_) => {}
         }

@@ -153,10 +153,9 @@ impl Protocol for App {
             }
             Indication::Notice { notice, .. } => self.heard.push(format!("notice: {notice:?}")),
             Indication::Report(_) => {}
-            Indication::Unit(_)
-            | Indication::Urgent { .. }
-            | Indication::Expedited { .. }
-            | Indication::Reset { .. } => panic!("unexpected {indication:?}"),
+            Indication::Unit(_) | Indication::Expedited { .. } | Indication::Reset { .. } => {
+                panic!("unexpected {indication:?}")
+            }
         }
     }
 }

@@ -6,6 +6,7 @@ use kumiki_graph::*;
 use kumiki_octets::Message;
 
 use super::accept;
+use crate::tcp::UrgentAhead;
 
 /// An application that does as it is told, and writes down what it hears.
 #[derive(Default)]
@@ -125,17 +126,16 @@ impl Protocol for App {
                 self.over = true;
                 self.heard.push(format!("aborted: {reason:?}"));
             }
-            Indication::Urgent { ahead, .. } => {
+            Indication::Special { what, .. } => {
+                let UrgentAhead { octets } = what.get().unwrap();
                 let at = self.received.len();
-                self.heard.push(format!("urgent: {ahead} after {at}"));
+                self.heard.push(format!("urgent: {octets} after {at}"));
             }
             Indication::Report(report) if matches!(*report, Report::Special(_)) => self.heard.push("withdrawn".into()),
             Indication::Notice { notice, .. } => self.heard.push(format!("notice: {notice:?}")),
-            Indication::Unit(_)
-            | Indication::Special { .. }
-            | Indication::Expedited { .. }
-            | Indication::Reset { .. }
-            | Indication::Report(_) => panic!("unexpected {indication:?}"),
+            Indication::Unit(_) | Indication::Expedited { .. } | Indication::Reset { .. } | Indication::Report(_) => {
+                panic!("unexpected {indication:?}")
+            }
         }
     }
 }
