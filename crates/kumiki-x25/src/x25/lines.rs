@@ -13,7 +13,7 @@ use kumiki_wire::x25::x25::{Body, Packet};
 
 use super::circuit::Circuit;
 use super::states::{D, P, R};
-use super::{BELOW, Entry, Over, Role, X25, better, told};
+use super::{BELOW, Entry, PacketCarrier, Role, X25, better, told};
 
 /// The kind of the token of a line's timer; smaller ones are circuits'.
 pub(super) const TIMER: u32 = 16;

@@ -86,7 +86,7 @@ impl X25 {
 
     /// RESTART and what else belongs to no channel.
     fn of_interface(&mut self, line: Handle, header: Option<[u8; 3]>, packet: &Packet, cx: &mut Context<'_>) {
-        if self.config.over == Over::Circuits {
+        if self.config.over == PacketCarrier::Circuits {
             // RFC 1613 section 6.4: it is let be, and not answered.
             cx.drop("packet of a local interface, which has no place on XOT");
             let why = self.broken(format!("{} is of a local interface, expected a packet of a call", packet.body));

@@ -4,7 +4,7 @@ use core::net::SocketAddr;
 use kumiki_graph::Duration;
 
 use super::*;
-use crate::x25::{self, Over, X25};
+use crate::x25::{self, PacketCarrier, X25};
 use kumiki_testkit::bench::{Bench, assert_violation, hex};
 
 /// A stream between two access points, whole and at once: what TCP is to those who only see its service.

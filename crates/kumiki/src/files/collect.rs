@@ -4,7 +4,7 @@ use core::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use kumiki_filetransfer::collect::{self, Collected, Collection, Event, OpenError, Range, Teller, CollectArguments};
+use kumiki_filetransfer::collect::{self, CollectArguments, Collected, Collection, Event, OpenError, Range, Teller};
 use kumiki_filetransfer::files::disk::System;
 use kumiki_filetransfer::local::Settler;
 use kumiki_filetransfer::osi::{

@@ -312,7 +312,7 @@ struct Destination {
 impl Destination {
     fn standard_output(is_text: bool, resume: bool) -> Result<Self, Stop> {
         if resume {
-            return Err(Stop::Input("--resume goes on with a file, and standard output is none".to_owned()));
+            return Err(Stop::Input("--resume goes on with a file, and standard output is not a file".to_owned()));
         }
         let sink = Box::new(StandardOutput::standard().with_newlines(is_text));
         Ok(Self { path: None, sink, receipt: None, restart_at: 0, goes_on: false })
@@ -350,13 +350,12 @@ pub(crate) fn get(
     (contents_type, is_text): (Option<ContentsType>, bool),
     manner: OutputManner,
 ) -> Result<(), Stop> {
-    let name = url.name.clone();
-    let target = target(url, to)?;
-    let (mut receipt, mut restart_at) = (None, 0);
-    let mut goes_on = false;
-    let sink: Box<dyn osi::Sink> = match &target {
-        None if resume => {
-            return Err(Stop::Input("--resume goes on with a file, and standard output is not a file".to_owned()));
+    let (name, of) = (url.name.clone(), call.calls.protocol());
+    let Destination { path, sink, receipt, restart_at, goes_on } = match target(url, to)? {
+        None => Destination::standard_output(is_text, resume)?,
+        Some(path) => {
+            let kind = contents_type.as_ref().map_or_else(String::new, |it| format!(" as {it}"));
+            Destination::at(path, (&format!("{}{kind}", url.place()), of), is_text, resume)?
         }
     };
     let get = Operation::Get { name: name.clone(), contents_type, restart_at, sink };

@@ -9,7 +9,7 @@ use kumiki_osi_service::layer;
 use kumiki_osi_service::x25::{CauseField, cause, diagnostic};
 
 use crate::lapb::tests::wire::{A, B, Wire};
-use crate::x25::{Config, Over, Role, X25, told};
+use crate::x25::{Config, PacketCarrier, Role, X25, told};
 
 /// Transport at both ends, where A has called B; whose call user data is `data`; B holds so many `connections`.
 fn called(data: CallUserData, connections: u32) -> Wire {
@@ -19,7 +19,7 @@ fn called(data: CallUserData, connections: u32) -> Wire {
     let b = tp0::Config { connections, ..usual };
     for (end, role, config) in [(A, Role::Dte, a), (B, Role::Dce, b)] {
         let [line, x25, tp0] = ["line", "x25", "tp0"].map(|layer| end.name(layer));
-        let below = Config { over: Over::Frames, role: Some(role), ..Config::default() };
+        let below = Config { over: PacketCarrier::Frames, role: Some(role), ..Config::default() };
         wire.device(end);
         wire.add(&x25, &[&line], X25::new(below).unwrap());
         wire.add(&tp0, &[&x25], Tp0::new(config));
@@ -38,7 +38,7 @@ fn called(data: CallUserData, connections: u32) -> Wire {
     wire
 }
 
-/// Over X.25, whose credit is exact: what is handed over without is gone.
+/// PacketCarrier X.25, whose credit is exact: what is handed over without is gone.
 #[test]
 fn a_tsdu_longer_than_all_windows_crosses_x25_whole() {
     let mut wire = called(CallUserData::TRANSPORT, 1024);
