@@ -57,12 +57,12 @@ impl Idle {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// For the runtime to call before it parks.
+    /// For the runtime to call before it parks. It holds nothing, for who waits has a waker that holds the runtime.
     pub(super) fn hook(&self) -> impl Fn() + Send + Sync + 'static {
-        let idle = self.clone();
+        let rest = Arc::downgrade(&self.0);
         move || {
-            let waker = idle.lock().waker.take();
-            if let Some(waker) = waker {
+            let idle = rest.upgrade().map(Self);
+            if let Some(waker) = idle.and_then(|it| it.lock().waker.take()) {
                 waker.wake();
             }
         }
@@ -265,4 +265,34 @@ async fn go_to(net: &Net, idle: &Idle, next: Instant) -> bool {
         tokio::time::advance(Duration::from_nanos(rest.as_nanos())).await;
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::*;
+    use crate::sim;
+
+    /// Its wakers are the runtime's, which would be kept with it.
+    #[test]
+    fn of_a_network_that_is_gone_nothing_is_kept() {
+        let ends: [fn(&Net); 5] = [
+            |net| net.host("a").run(async {}).unwrap(),
+            |net| net.host("a").run(async { sim::time::sleep(Duration::from_secs(1)).await }).unwrap(),
+            |net| net.run(async { tokio::time::sleep(Duration::from_secs(1)).await }).unwrap(),
+            |net| {
+                net.host("a");
+                assert!(matches!(net.run(core::future::pending::<()>()), Err(SimError::TimeLimit(_))));
+            },
+            |net| assert!(catch_unwind(AssertUnwindSafe(|| net.run(async { panic!("as it should") }))).is_err()),
+        ];
+        for (number, end) in ends.into_iter().enumerate() {
+            let net = Net::new(1);
+            let idle = Arc::downgrade(&net.clock().idle.0);
+            end(&net);
+            drop(net);
+            assert_eq!(idle.strong_count(), 0, "end {number}");
+        }
+    }
 }
