@@ -40,6 +40,13 @@
 //! sends FIN after the data; `Released` is the peer's FIN; `Closed` comes when both have been exchanged, and the handle
 //! is void then, although TIME-WAIT goes on without the session. `Aborted` is the end at once; a user's own `Abort` is not answered.
 //!
+//! # A reset at the number of a FIN
+//!
+//! A peer that has closed, and nobody reads any more, answers text with a reset (RFC 9293 section 3.6.1), whose sequence number is what the text acknowledges
+//! (section 3.10.7.1). Of text that we sent before its FIN had come that is the FIN's own, RCV.NXT-1, which is outside of the window: RFC 5961 section 3.2 has
+//! such a reset dropped, and all that waits on the way would go on to somebody who has left. In CLOSE-WAIT, CLOSING and LAST-ACK it is taken,
+//! as Linux does (`tcp_reset_check`). Who does not see the packets has two numbers of 2^32 to guess there, and one elsewhere.
+//!
 //! # When segments are sent
 //!
 //! Data goes out when the user hands it over. What acknowledgments allow, and acknowledgments themselves, are decided

@@ -44,7 +44,8 @@ impl Session {
         // Where the window is closed, the acknowledgment of a segment at its left edge still counts, and so do RST and URG
         // (MUST-66).
         let at_closed_window = self.receive.window() == 0 && segment.seq == self.receive.nxt;
-        if !at_closed_window && !self.receive.is_acceptable(segment.seq, segment.len()) {
+        let at_fin = self.resets_at_fin(segment);
+        if !at_closed_window && !at_fin && !self.receive.is_acceptable(segment.seq, segment.len()) {
             if !segment.has(Flags::RST) {
                 self.refuse(segment, ctx);
             }
@@ -52,8 +53,8 @@ impl Session {
         }
         if segment.has(Flags::RST) {
             // RFC 5961 section 3.2. Its text is not looked at (SHLD-2).
-            if segment.seq != self.receive.nxt {
-                self.challenge(Plausibility::Impossible, ctx);
+            if segment.seq != self.receive.nxt && !at_fin {
+                self.challenge(Standing::Impossible, ctx);
                 return false;
             }
             ctx.shared.counters.resets_received += 1;
@@ -75,6 +76,13 @@ impl Session {
             return false;
         }
         true
+    }
+
+    /// Whether a peer that has closed resets with the number of its FIN: it answers text that was under way, and had been sent before we had the
+    /// FIN, by what that text acknowledges. See [`crate::tcp`].
+    fn resets_at_fin(&self, segment: &Segment) -> bool {
+        let has_fin = matches!(self.state, State::CloseWait | State::Closing | State::LastAck);
+        has_fin && segment.has(Flags::RST) && segment.seq + 1 == self.receive.nxt
     }
 
     /// All that is believed of a segment beside its acknowledgment, its window and its text: called once every check has been

@@ -88,6 +88,37 @@ fn a_reset_counts_only_at_the_left_edge_of_the_window() {
     assert_eq!(pair.app(A).heard, ["opened", "aborted: Reset"]);
 }
 
+/// What a peer that has closed says to text that was under way, and was sent before its FIN was acknowledged (RFC 9293 section 3.10.7.1).
+#[test]
+fn a_reset_at_the_number_of_a_fin_counts() {
+    let states: [fn(&mut Pair); 3] = [
+        |_| {},
+        |pair| pair.release(B),
+        // A is not told of B's FIN, and B has not acknowledged A's.
+        |pair| {
+            pair.taken_log();
+            let fin = Header { flags: Flags::ACK | Flags::FIN, ..pair.header(A) };
+            pair.release(B);
+            pair.inject(B, fin, b"");
+        },
+    ];
+    for (number, state) in states.into_iter().enumerate() {
+        let mut pair = Pair::new(plain(), plain(), ms(10)).connected();
+        if number < 2 {
+            pair.release(A);
+            pair.run_for(ms(10));
+        }
+        state(&mut pair);
+        let from = pair.header(A);
+        let reset = |seq| Header { flags: Flags::RST, seq: Seq(seq), ..from };
+        for (seq, ends) in [(0, false), (1, true)] {
+            pair.inject(B, reset(seq), b"");
+            let ended = pair.app(B).heard.last().map(String::as_str) == Some("aborted: Reset");
+            assert_eq!(ended, ends, "{number}: {seq} {:?}", pair.app(B).heard);
+        }
+    }
+}
+
 #[test]
 fn a_syn_in_a_synchronized_state_is_challenged() {
     let mut pair = Pair::new(plain(), plain(), ms(10)).connected();
