@@ -228,13 +228,56 @@ async fn connect(mut caller: TcpStream, target: target::Target, how: ReplyStyle,
 #[cfg(test)]
 mod tests {
     use std::io::{Read as _, Write as _};
-    use std::net::{Ipv4Addr, TcpStream, UdpSocket};
+    use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpStream, UdpSocket};
 
     use kumiki_io::RealClock;
 
     use super::*;
     use crate::gateway::{GatewayThread, Places};
     use crate::hop;
+    use crate::namespace::{GATEWAY_4, GATEWAY_6};
+
+    /// A caller's association for datagrams, and where these go.
+    fn associate(proxy: &Proxy) -> (TcpStream, (Ipv4Addr, u16)) {
+        let mut control = TcpStream::connect(proxy.address()).unwrap();
+        control.write_all(&[SOCKS_5, 1, 0, SOCKS_5, 3, 0, 1, 0, 0, 0, 0, 0, 0]).unwrap();
+        let mut answer = [0; 12];
+        control.read_exact(&mut answer).unwrap();
+        (control, (Ipv4Addr::LOCALHOST, u16::from_be_bytes([answer[10], answer[11]])))
+    }
+
+    #[test]
+    fn answers_come_from_where_was_sent_to() {
+        kumiki_watchdog::minute();
+        let [near, far] = hop::pair(1500, RealClock::start()).unwrap();
+        let gateway = Serving::start(Box::new(far), (1500, 1 << 30), Places::of_link(true), |_| {}).unwrap();
+        let proxy = Proxy::start((Ipv4Addr::LOCALHOST, 0).into(), Box::new(near), 1500, true, |_| {}).unwrap();
+        let [four, six] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()]
+            .map(|ip: IpAddr| UdpSocket::bind((ip, 0)).unwrap());
+        let caller = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let (control, relay) = associate(&proxy);
+        let v6 = |ip: Ipv6Addr| [&[4][..], &ip.octets()].concat();
+        let v4 = |ip: Ipv4Addr| [&[1][..], &ip.octets()].concat();
+        for (server, to, from) in [
+            (&four, v4(Ipv4Addr::LOCALHOST), v4(Ipv4Addr::LOCALHOST)),
+            (&four, b"\x03\x09127.0.0.1".to_vec(), v4(Ipv4Addr::LOCALHOST)),
+            (&four, v4(GATEWAY_4), v4(GATEWAY_4)),
+            (&six, v6(Ipv6Addr::LOCALHOST), v6(Ipv6Addr::LOCALHOST)),
+            (&six, v6(GATEWAY_6), v6(GATEWAY_6)),
+        ] {
+            let port = server.local_addr().unwrap().port().to_be_bytes();
+            let datagram = |at: &[u8]| [&[0; 3][..], at, &port, b"hello"].concat();
+            caller.send_to(&datagram(&to), relay).unwrap();
+            let mut octets = [0; 100];
+            let (len, client) = server.recv_from(&mut octets).unwrap();
+            server.send_to(&octets[..len], client).unwrap();
+            let len = caller.recv(&mut octets).unwrap();
+            assert_eq!(octets[..len], datagram(&from), "{to:?}");
+        }
+        drop(control);
+        proxy.end();
+        gateway.end();
+    }
 
     /// A server beyond the path hears of nobody but the caller, whatever others on this host send to the caller's relay.
     #[test]
@@ -245,11 +288,7 @@ mod tests {
         let proxy = Proxy::start((Ipv4Addr::LOCALHOST, 0).into(), Box::new(near), 1500, true, |_| {}).unwrap();
         let socket = || UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let (server, caller, other) = (socket(), socket(), socket());
-        let mut control = TcpStream::connect(proxy.address()).unwrap();
-        control.write_all(&[SOCKS_5, 1, 0, SOCKS_5, 3, 0, 1, 0, 0, 0, 0, 0, 0]).unwrap();
-        let mut answer = [0; 12];
-        control.read_exact(&mut answer).unwrap();
-        let relay = (Ipv4Addr::LOCALHOST, u16::from_be_bytes([answer[10], answer[11]]));
+        let (control, relay) = associate(&proxy);
         let port = server.local_addr().unwrap().port().to_be_bytes();
         for (from, data) in [(&caller, 1), (&other, 2), (&caller, 3)] {
             from.send_to(&[0, 0, 0, 1, 127, 0, 0, 1, port[0], port[1], data], relay).unwrap();

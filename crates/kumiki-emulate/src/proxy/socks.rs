@@ -7,6 +7,7 @@
 //! | Commands | CONNECT, UDP ASSOCIATE; BIND is not supported (X'07') |
 //! | Datagrams | are of one socket of the caller, the first that sends; fragments are dropped, as section 7 has it for who does not put them together |
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -161,7 +162,8 @@ pub(super) async fn datagrams(mut caller: TcpStream, shared: &Shared) -> io::Res
     let [four, six] = near.await?;
     answer(&mut caller, 0, Some(socket.local_addr()?)).await?;
     let (mut from_caller, mut from_four, mut from_six) = (vec![0; LONGEST], vec![0; LONGEST], vec![0; LONGEST]);
-    let mut wanted = None;
+    // Where was sent to, as the caller calls it; of what it calls otherwise than the near end does alone, so that there are few.
+    let (mut wanted, mut meant) = (None, BTreeMap::new());
     loop {
         let answered = tokio::select! {
             ended = caller.read_u8() => return ended.map(drop),
@@ -169,7 +171,7 @@ pub(super) async fn datagrams(mut caller: TcpStream, shared: &Shared) -> io::Res
                 let (len, from) = came?;
                 // Whoever sends first is the caller's socket: others on this host have no business here, and get no answers of its.
                 if from.ip() == peer && *wanted.get_or_insert(from) == from {
-                    send(from_caller.get(..len).unwrap_or_default(), [&four, &six], shared).await;
+                    send(from_caller.get(..len).unwrap_or_default(), [&four, &six], &mut meant, shared).await;
                 }
                 continue;
             }
@@ -179,21 +181,31 @@ pub(super) async fn datagrams(mut caller: TcpStream, shared: &Shared) -> io::Res
         // What ICMP says of one datagram is no reason to end all.
         if let (Ok((data, from)), Some(to)) = (answered, wanted) {
             let mut octets = vec![0, 0, 0];
-            push_address(&mut octets, from);
+            push_address(&mut octets, meant.get(&from).copied().unwrap_or(from));
             octets.extend_from_slice(data.unwrap_or_default());
             let _ = socket.send_to(&octets, to).await;
         }
     }
 }
 
-/// Sends on what a caller has sent; what is no datagram for anybody is dropped, as section 7 has it.
-async fn send(octets: &[u8], [four, six]: [&NearSocket; 2], shared: &Shared) {
+/// Sends on what a caller has sent, and keeps in `meant` what it calls the receiver; what is no datagram for anybody is dropped, as section 7 has it.
+async fn send(
+    octets: &[u8],
+    [four, six]: [&NearSocket; 2],
+    meant: &mut BTreeMap<SocketAddr, SocketAddr>,
+    shared: &Shared,
+) {
     let Some((target, at)) = datagram(octets) else {
         return;
     };
-    let Some(to) = target.addresses(shared).await.ok().and_then(|all| all.first().copied()) else {
+    let Some((to, called)) = target.addresses(shared).await.ok().and_then(|all| all.first().copied()) else {
         return;
     };
+    if to == called {
+        meant.remove(&to);
+    } else {
+        meant.insert(to, called);
+    }
     let near = if to.is_ipv4() { four } else { six };
     let _ = near.send_to(octets.get(at..).unwrap_or_default(), to).await;
 }

@@ -43,8 +43,8 @@ impl core::fmt::Display for Target {
 }
 
 impl Target {
-    /// Where that is, as seen from the near end of the path: this host's loopback interface is at the gateway there.
-    pub(super) async fn addresses(&self, shared: &Shared) -> io::Result<Vec<SocketAddr>> {
+    /// Where that is, as seen from the near end of the path, where this host's loopback interface is at the gateway; and as the caller knows it.
+    pub(super) async fn addresses(&self, shared: &Shared) -> io::Result<Vec<(SocketAddr, SocketAddr)>> {
         let found: Vec<SocketAddr> = match &self.host {
             Host::Address(address) => vec![SocketAddr::new(*address, self.port)],
             Host::Name(name) => tokio::net::lookup_host((name.as_str(), self.port)).await?.collect(),
@@ -54,13 +54,13 @@ impl Target {
             IpAddr::V4(_) => shared.loopback.then(|| SocketAddr::new(GATEWAY_4.into(), at.port())),
             IpAddr::V6(_) => shared.loopback.then(|| SocketAddr::new(GATEWAY_6.into(), at.port())),
         };
-        Ok(found.into_iter().filter_map(behind).collect())
+        Ok(found.into_iter().filter_map(|meant| Some((behind(meant)?, meant))).collect())
     }
 
     /// A connection to it across the path: to the first of its addresses that answers.
     pub(super) async fn connect(&self, shared: &Shared) -> io::Result<TcpStream> {
         let mut failed = io::Error::new(io::ErrorKind::ConnectionRefused, "the loopback interface is not for programs");
-        for address in self.addresses(shared).await? {
+        for (address, _) in self.addresses(shared).await? {
             match shared.stack.scope(TcpStream::connect(address)).await {
                 Ok(stream) => return Ok(stream),
                 Err(why) => failed = why,
