@@ -115,6 +115,8 @@ pub struct Engine<C> {
     began: Instant,
     /// From when on is counted.
     counting_since: Instant,
+    /// When settings were changed last.
+    changed_at: Instant,
     /// The schedule has said `quit`.
     has_quit: bool,
 }
@@ -153,6 +155,7 @@ impl<C: Clock> Engine<C> {
             asking,
             began: now,
             counting_since: now,
+            changed_at: Instant::ZERO,
             has_quit: false,
         })
     }
@@ -312,6 +315,7 @@ impl<C: Clock> Engine<C> {
         match command {
             Command::Set(way, changes) => {
                 self.path.set(at, way, &changes);
+                self.changed_at = at;
                 String::new()
             }
             Command::Stats { json: wanted } => self.told("stats", json || wanted),
@@ -331,7 +335,8 @@ impl<C: Clock> Engine<C> {
         let [a, b] = self.names;
         let [to_b, to_a] = [0, 1].map(|from| self.path.told(from));
         if json {
-            json!({ "event": "settings", a: to_b, b: to_a }).to_string()
+            let changed = self.changed_at.saturating_since(Instant::ZERO).as_secs_f64();
+            json!({ "event": "settings", a: to_b, b: to_a, "changed_seconds": changed }).to_string()
         } else {
             format!("{a} {to_b}\n{b} {to_a}\n")
         }

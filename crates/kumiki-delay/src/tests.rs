@@ -566,8 +566,11 @@ fn answers_to_lines_of_a_schedule_are_told() {
         let mut engine = engine.telling(json, move |text| into.lock().unwrap().push(text.to_owned()));
         engine.run(Some(us(5000)), || false).unwrap();
         let told = told.lock().unwrap();
-        let settings =
-            if json { r#"{"a>b":"delay 7 ms","b>a":"clear","event":"settings"}"# } else { "a>b delay 7 ms\nb>a clear" };
+        let settings = if json {
+            r#"{"a>b":"delay 7 ms","b>a":"clear","changed_seconds":0.001,"event":"settings"}"#
+        } else {
+            "a>b delay 7 ms\nb>a clear"
+        };
         assert_eq!(told[0], settings);
         assert!(told.len() == 2 && told[1].contains("a>b"), "{told:?}");
     }

@@ -1,7 +1,7 @@
 //! What crossed the path over time, as a page that stands alone.
 //!
 //! The path is asked for what it has counted every tenth of a second; a run of which that would be too much for a page is asked half as often, again and
-//! again. What it is set to is asked as well, so that changes have their marks, whoever has made them.
+//! again. What it is set to is asked as well, and since when, so that changes have their marks, whoever has made them. Times are those of the schedule.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -106,9 +106,15 @@ impl RunSamples {
         let told: Value = serde_json::from_str(&told).unwrap_or_default();
         let ways = WAYS.map(|way| Counted::of(told.get(way).unwrap_or(&Value::Null)));
         self.samples.push(Sample { at, ways });
-        let settings = asking.ask(Command::Settings, false).and_then(Result::ok).unwrap_or_default();
-        if !settings.is_empty() && self.settings.last().is_none_or(|(_, last)| *last != settings) {
-            self.settings.push((at, settings));
+        let Some(Ok(told)) = asking.ask(Command::Settings, true) else {
+            return;
+        };
+        let told: Value = serde_json::from_str(&told).unwrap_or_default();
+        let way = |way: &str| format!("{way} {}", told.get(way).and_then(Value::as_str).unwrap_or_default());
+        let settings = WAYS.map(way).join("\n");
+        if self.settings.last().is_none_or(|(_, last)| *last != settings) {
+            let changed = told.get("changed_seconds").and_then(Value::as_f64);
+            self.settings.push((changed.unwrap_or(at), settings));
         }
     }
 
@@ -157,19 +163,18 @@ impl Sampling {
     pub(crate) fn start(asking: CommandSender, clock: RealClock) -> io::Result<Self> {
         let (ends, ended) = channel();
         let thread = thread::Builder::new().name("report".to_owned()).spawn(move || {
-            let (began, mut seen, mut interval) = (clock.now(), RunSamples::default(), INTERVAL);
-            let mut next = began;
+            let (mut seen, mut interval) = (RunSamples::default(), INTERVAL);
+            let seconds = || clock.now().saturating_since(Instant::ZERO).as_secs_f64();
             loop {
-                let at = clock.now().saturating_since(began).as_secs_f64();
-                seen.take(&asking, at);
+                seen.take(&asking, seconds());
                 if seen.samples.len() > MOST {
                     seen.thin();
                     interval = interval + interval;
                 }
-                next = next.max(clock.now()) + interval;
-                let wait = wait_until(&clock, next);
-                if ended.recv_timeout(wait) != Err(RecvTimeoutError::Timeout) {
-                    seen.take(&asking, clock.now().saturating_since(began).as_secs_f64());
+                let now = clock.now();
+                let wait = next_look(now, interval).saturating_since(now).as_nanos();
+                if ended.recv_timeout(core::time::Duration::from_nanos(wait)) != Err(RecvTimeoutError::Timeout) {
+                    seen.take(&asking, seconds());
                     return seen;
                 }
             }
@@ -185,8 +190,10 @@ impl Sampling {
     }
 }
 
-fn wait_until(clock: &RealClock, then: Instant) -> core::time::Duration {
-    core::time::Duration::from_nanos(then.saturating_since(clock.now()).as_nanos())
+/// The next multiple of `interval`, so that times are round and none is late for those before it.
+fn next_look(now: Instant, interval: Duration) -> Instant {
+    let past = now.as_nanos() % interval.as_nanos().max(1);
+    now + interval - Duration::from_nanos(past)
 }
 
 /// Writes the page about `program`, which has ended with `status`.
@@ -229,7 +236,7 @@ fn short(program: &str) -> String {
 
 /// Each direction in a few lines.
 fn glance(status: u8, seen: &RunSamples) -> Vec<(String, String)> {
-    let took = seen.samples.last().map_or(0.0, |last| last.at);
+    let took = seen.samples.last().zip(seen.samples.first()).map_or(0.0, |(last, first)| last.at - first.at);
     let mut lines = vec![("run".to_owned(), format!("{took:.1} s, exit status {status}"))];
     let first = seen.settings.first().map(|(_, text)| text.as_str()).unwrap_or_default();
     for (way, name) in WAYS.iter().enumerate() {
@@ -357,6 +364,8 @@ fn table(figure: &Figure) -> Table {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn counted(units: f64, delay_ms: f64) -> Counted {
@@ -418,6 +427,39 @@ mod tests {
         let program = "x ".repeat(100);
         let html = page(&program, 0, &seen()).to_html();
         assert!(html.contains(&format!("<h1>{}… behind", "x ".repeat(30).trim_end())) && html.contains(&program));
+    }
+
+    /// Whenever it is looked.
+    #[test]
+    fn a_change_is_marked_when_it_was_made() {
+        let (asking, asked) = Asking::new(kumiki_io::Bell::default(), Command::parse);
+        let path = thread::spawn(move || {
+            let mut changes = [(0.0, "clear"), (1.0, "rate 2 Mb/s"), (1.0, "rate 2 Mb/s")].into_iter();
+            while let Ok(kumiki_delay::Asked { command, answer, .. }) = asked.recv() {
+                let told = if command == Command::Settings {
+                    let (at, down) = changes.next().unwrap();
+                    json!({ "event": "settings", "up": "clear", "down": down, "changed_seconds": at }).to_string()
+                } else {
+                    "{}".to_owned()
+                };
+                answer.send(Ok(told)).unwrap();
+            }
+        });
+        let mut seen = RunSamples::default();
+        for at in [0.03, 1.07, 1.17] {
+            seen.take(&asking, at);
+        }
+        drop(asking);
+        path.join().unwrap();
+        assert_eq!(seen.changes().collect::<Vec<_>>(), [(1.0, "down rate 2 Mb/s".to_owned())]);
+    }
+
+    #[test]
+    fn it_is_looked_at_round_times() {
+        let ms = |ms| Instant::ZERO + Duration::from_millis(ms);
+        for (now, next) in [(0, 100), (43, 100), (100, 200), (749, 800), (1234, 1300)] {
+            assert_eq!(next_look(ms(now), Duration::from_millis(100)), ms(next));
+        }
     }
 
     #[test]
