@@ -61,7 +61,8 @@ WAY SETTING...   changes one direction or both; WAY is a>b, b>a (also ab, ba; of
 stats [json]     what has crossed so far
 settings         how both directions are set
 reset            counts from nothing again
-quit             ends, as Ctrl-C does
+quit             ends, as Ctrl-C does; the program of `kumiki link` goes on,
+                 without a network
 help             this
 
 ",

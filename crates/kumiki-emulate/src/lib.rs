@@ -191,7 +191,7 @@ pub fn run(config: &Config, say: impl Fn(&str) + Clone + Send + Sync + 'static) 
     let (seen, signals) = channel();
     let status = near_end.run(config, (seen, &signals), &say)?;
     let waits = || say(&waits_for(serving.connections(), config.linger));
-    linger((config.linger, UNSAID), clock, &signals, waits, || {
+    let signal = linger((config.linger, UNSAID), clock, &signals, waits, || {
         // What has not come out of it never does.
         if between.has_ended() {
             return Some(0);
@@ -201,7 +201,7 @@ pub fn run(config: &Config, say: impl Fn(&str) + Clone + Send + Sync + 'static) 
     });
     let left = serving.connections();
     if left > 0 {
-        say(&format!("{left} of the program's connections had not ended, and are reset (--linger {})", config.linger));
+        say(&resets(left, config.linger, signal));
     }
     let crossed = sampling.map(Sampling::end);
     // The path stands between the two, and is of no more use once either has gone.
@@ -238,15 +238,21 @@ fn waits_for(connections: usize, linger: Duration) -> String {
     format!("the program has ended, but {what}: waiting for that, {linger} at most (--linger); Ctrl-C ends it")
 }
 
-/// Waits until nothing waits anywhere twice in a row, with the same count of what was done, at most so long, and not at all once a signal has come. Who
-/// waits for longer than `unsaid` is told by `waits`.
+/// What becomes of connections that have not ended when the wait for them has, perhaps by a signal.
+fn resets(connections: usize, linger: Duration, signal: Option<i32>) -> String {
+    let why = signal.map_or_else(|| format!("--linger {linger}"), |signal| format!("signal {signal}"));
+    format!("{connections} of the program's connections had not ended, and are reset ({why})")
+}
+
+/// Waits until nothing waits anywhere twice in a row, with the same count of what was done, at most so long, and not at all once a signal has come, which
+/// it returns. Who waits for longer than `unsaid` is told by `waits`.
 fn linger(
     (most, unsaid): (Duration, Duration),
     clock: RealClock,
     signals: &Receiver<i32>,
     waits: impl FnOnce(),
     done: impl Fn() -> Option<u64>,
-) {
+) -> Option<i32> {
     let now = clock.now();
     let (until, mut waits) = (now + most, Some((now + unsaid, waits)));
     // What has been written may be between two queues once.
@@ -257,13 +263,14 @@ fn linger(
         }
         let now = done();
         if now.is_some() && now == before {
-            return;
+            return None;
         }
         before = now;
-        if signals.recv_timeout(LOOK).is_ok() {
-            return;
+        if let Ok(signal) = signals.recv_timeout(LOOK) {
+            return Some(signal);
         }
     }
+    None
 }
 
 /// The path, in a thread of its own.
@@ -348,20 +355,24 @@ mod tests {
 
     #[test]
     fn who_waits_for_the_end_of_connections_is_told_for_what() {
-        let (_sender, signals) = channel();
+        let (sender, signals) = channel();
         let (told, looks) = (Cell::new(0), Cell::new(0_u64));
         let linger = |unsaid| {
             told.set(0);
             looks.set(0);
             let waits = || told.set(told.get() + 1);
-            linger((Duration::from_secs(3600), unsaid), RealClock::start(), &signals, waits, || {
+            let signal = linger((Duration::from_secs(3600), unsaid), RealClock::start(), &signals, waits, || {
                 looks.set(looks.get() + 1);
                 (looks.get() > 3).then_some(7)
             });
-            (told.get(), looks.get())
+            (told.get(), looks.get(), signal)
         };
-        assert_eq!(linger(Duration::ZERO), (1, 5));
-        assert_eq!(linger(Duration::from_secs(3600)), (0, 5));
+        assert_eq!(linger(Duration::ZERO), (1, 5, None));
+        assert_eq!(linger(Duration::from_secs(3600)), (0, 5, None));
+        sender.send(2).unwrap();
+        assert_eq!(linger(Duration::from_secs(3600)), (0, 1, Some(2)));
+        assert!(resets(2, Duration::from_secs(10), None).ends_with("are reset (--linger 10 s)"));
+        assert!(resets(2, Duration::from_secs(10), Some(2)).ends_with("are reset (signal 2)"));
         let said = waits_for(2, Duration::from_secs(10));
         assert!(said.contains("2 of its connections have not ended") && said.contains("10 s at most"), "{said}");
         assert!(waits_for(0, Duration::from_secs(10)).contains("under way"));

@@ -40,8 +40,7 @@ impl NearEnd {
         if let Some(address) = config.proxy {
             let [near, far] = hop::pair(config.mtu, clock).map_err(failed("no descriptor to wait with"))?;
             let proxy = Proxy::start(address, Box::new(near), config.mtu, config.loopback, say.clone());
-            let proxy =
-                proxy.map_err(|why| EmulateError::new(refusal::unnumbered(&format!("--proxy {address}: {why}"))))?;
+            let proxy = proxy.map_err(|why| of_proxy(address, &why))?;
             return Ok((Self::Proxy(proxy), Box::new(far)));
         }
         let files = Files { resolver: (!config.keep_resolver).then_some(namespace::GATEWAY_4.into()), hosts: None };
@@ -108,6 +107,13 @@ impl NearEnd {
     }
 }
 
+/// Why there is no proxy at `address`: as with a control socket, another one may be meant.
+fn of_proxy(address: SocketAddr, why: &io::Error) -> EmulateError {
+    use io::ErrorKind::{AddrInUse, AddrNotAvailable, PermissionDenied};
+    let is_mistake = matches!(why.kind(), AddrInUse | AddrNotAvailable | PermissionDenied);
+    EmulateError { why: refusal::unnumbered(&format!("--proxy {address}: {why}")), is_mistake }
+}
+
 /// Starts the program, which finds the proxy in its environment. `Err` has the status of a shell where that fails, and why.
 fn start(program: &[OsString], proxy: SocketAddr) -> Result<Program, (u8, String)> {
     let Some((name, arguments)) = program.split_first() else {
@@ -126,4 +132,19 @@ fn start(program: &[OsString], proxy: SocketAddr) -> Result<Program, (u8, String
         command.env_remove(variable);
     }
     Program::start(&mut command).map_err(|why| namespace::not_begun(name, &why))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_that_somebody_has_is_a_mistake_of_the_command_line() {
+        let taken = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let address = taken.local_addr().unwrap();
+        let [near, _far] = hop::pair(1500, RealClock::start()).unwrap();
+        let why = Proxy::start(address, Box::new(near), 1500, true, |_| {}).err().unwrap();
+        let why = of_proxy(address, &why);
+        assert!(why.is_mistake() && why.to_string().starts_with(&format!("--proxy {address}: ")), "{why}");
+    }
 }

@@ -153,6 +153,9 @@ pub(crate) fn advised(mut why: clap::Error) -> clap::Error {
         why.remove(ContextKind::SuggestedArg);
         why.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![(*meant).into()]));
     }
+    if std::error::Error::source(&why).is_some_and(|it| it.is::<core::num::ParseIntError>()) {
+        why.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec!["write a whole number, such as 3".into()]));
+    }
     if why.kind() == ErrorKind::MissingRequiredArgument && option == "<SCENARIO>" {
         let meant = "`kumiki scenarios` lists those that are built in; one of yours is a file, such as ./my.toml";
         why.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![meant.into()]));

@@ -338,7 +338,7 @@ mod tests {
     fn args(words: &[&str]) -> Result<LinkArgs, String> {
         use clap::Parser as _;
         let all = ["kumiki", "link"].into_iter().chain(words.iter().copied());
-        match crate::cli::Cli::try_parse_from(all) {
+        match crate::cli::Cli::try_parse_from(all).map_err(crate::cli::advised) {
             Ok(crate::cli::Cli { command: crate::cli::Command::Link(args) }) => Ok(*args),
             Ok(_) => panic!("another command"),
             Err(why) => Err(why.to_string()),
@@ -418,6 +418,7 @@ mod tests {
             (&["--down-trace", "/nowhere", "--down", "rate 1Mb/s", "true"], "--down: a direction with a trace"),
             (&["--down-trace", "/nowhere", "true"], "--down-trace /nowhere"),
             (&["--mtu", "576", "true"], "1280"),
+            (&["--seed", "x", "true"], "write a whole number, such as 3"),
             (&["--gateway-memory", "1KiB", "true"], "64KiB"),
             (&["--linger", "ever", "true"], "--linger"),
             (&["--dealy", "40ms", "true"], "--dealy: no such option"),
