@@ -214,8 +214,16 @@ impl Experiment {
         seed: u64,
         options: &Options,
     ) -> Result<Self, Fault> {
-        let (own, left_out) = options.live.then(|| scenario.without_loads_of_real_hosts()).unzip();
-        let left_out = left_out.unwrap_or_default();
+        let (own, left_out) = if options.live {
+            let (own, left_out) = scenario.without_loads_of_real_hosts();
+            (Some(own), left_out)
+        } else {
+            (None, Vec::new())
+        };
+        if !options.live && scenario.load.is_empty() && scenario.real_hosts().next().is_none() {
+            return Err(Fault::new("nothing to do")
+                .expected("a load, such as [load.bulk], or for `kumiki live` a host that is real"));
+        }
         let scenario = &*clocks::drawn(own.as_ref().unwrap_or(scenario), seed);
         let by_host = profiles_by_host(scenario, profiles, seed, options.most_waiting())?;
         let (loads, mut programs) = programs::of_scenario(scenario, &Topology::of(scenario), &by_host)?;

@@ -63,6 +63,19 @@ impl Laboratory {
         Self::build(point, &BTreeMap::new(), &options).map(Experiment::live)
     }
 
+    /// Whether `point` can be run: in real time where a host of it is real, or nothing is to be done by itself.
+    ///
+    /// # Errors
+    ///
+    /// A [`Fault`] whose path begins at the top of the scenario.
+    pub fn check_drawn(&self, point: &Point) -> Result<(), Fault> {
+        let scenario = &point.scenario;
+        if scenario.real_hosts().next().is_some() || scenario.load.is_empty() {
+            return Self::live(point).map(drop);
+        }
+        self.check(point)
+    }
+
     /// As [`Runner::run`], with the profiles in `given` in the place of those of their names.
     ///
     /// # Errors

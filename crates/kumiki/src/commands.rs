@@ -153,7 +153,7 @@ pub(crate) fn run(command: cli::Command) -> Result<(), Stop> {
             print_words(&below(told, &text))
         }
         cli::Command::Graph(args) => {
-            let First { point, told } = first_point(args.scenario, |point| Laboratory::default().check(point))?;
+            let First { point, told } = first_point(args.scenario, |point| Laboratory::default().check_drawn(point))?;
             if args.svg {
                 say_point(told.as_deref());
                 print(&point.scenario.graph_svg())

@@ -155,6 +155,7 @@ pub fn run_live(
     if let Some(capture) = &capture {
         ends.watch(capture);
     }
+    say(&told::addresses(world.known()));
     let (told, events) = channel();
     let mut control = control.as_deref().map(Control::listen).transpose()?;
     let scene = Scene::new(world, schedule).map_err(EmulateError::new)?;

@@ -1,6 +1,7 @@
 //! What has crossed, for people and for programs.
 
 use core::fmt::Write as _;
+use core::net::IpAddr;
 
 use kumiki_graph::Duration;
 use kumiki_io::Clock;
@@ -9,7 +10,27 @@ use serde_json::{Map, Value, json};
 
 use super::engine::{Engine, HostTraffic};
 
-fn hosts<C: Clock>(engine: &Engine<C>) -> impl Iterator<Item = (&str, &HostTraffic)> {
+/// More hosts are not named at the beginning.
+const MOST_HOSTS: usize = 12;
+
+/// Who is where, in one line.
+pub(super) fn addresses(known: &[(String, IpAddr)]) -> String {
+    let mut hosts: Vec<(&str, String)> = Vec::new();
+    for (name, address) in known {
+        match hosts.last_mut() {
+            Some((last, all)) if *last == name => {
+                let _ = write!(all, " {address}");
+            }
+            _ => hosts.push((name, address.to_string())),
+        }
+    }
+    let more = hosts.len().saturating_sub(MOST_HOSTS);
+    let named = hosts.iter().take(MOST_HOSTS).map(|(name, all)| format!("{name} {all}"));
+    let more = (more > 0).then(|| format!("and {more} more, which `kumiki graph` shows"));
+    named.chain(more).collect::<Vec<_>>().join(", ")
+}
+
+fn hosts<C: Clock>(engine: &Engine<C>) -> impl Iterator<Item = (&str, &Crossed)> {
     engine.world().real().iter().map(|host| host.name.as_str()).zip(engine.crossed())
 }
 
@@ -60,4 +81,19 @@ pub(super) fn as_json<C: Clock>(engine: &Engine<C>) -> String {
         })
         .collect();
     json!({ "event": "stats", "hosts": hosts, "media": media }).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_hosts_are_named_with_their_addresses() {
+        let at = |name: &str, address: &str| (name.to_owned(), address.parse::<IpAddr>().unwrap());
+        let known = [at("a", "10.0.0.1"), at("r", "10.0.0.254"), at("r", "fd00::1")];
+        assert_eq!(addresses(&known), "a 10.0.0.1, r 10.0.0.254 fd00::1");
+        let many: Vec<_> = (1..=14).map(|number| at(&format!("h{number}"), &format!("10.0.0.{number}"))).collect();
+        let said = addresses(&many);
+        assert!(said.ends_with("h12 10.0.0.12, and 2 more, which `kumiki graph` shows"), "{said}");
+    }
 }

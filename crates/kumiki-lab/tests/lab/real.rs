@@ -8,6 +8,7 @@ use crate::arrange::{parse, point, scenario};
 use kumiki_graph::{Duration, Instant};
 use kumiki_lab::experiment::{Experiment, LiveWorld, Options};
 use kumiki_lab::laboratory::Laboratory;
+use kumiki_lab::reproduce::Runner as _;
 use kumiki_lab::scenario::{Choice, Document};
 use kumiki_octets::Message;
 use kumiki_wire::inet::ipv4::Header;
@@ -122,8 +123,17 @@ rate = "8 Mb/s"
 fn what_makes_a_run_is_named() {
     let nobody: String =
         PAIR.lines().filter(|line| !line.starts_with("real")).map(|line| format!("{line}\n")).collect();
-    let said = parse(&nobody).points(&Choice::default()).map(drop).unwrap_err().to_string();
+    let drawn = point(&parse(&nobody), &[]);
+    let laboratory = Laboratory::default();
+    let said = laboratory.check(&drawn).unwrap_err().to_string();
+    assert!(said.contains("a load, such as [load.bulk], or for `kumiki live` a host that is real"), "{said}");
+    let load = "[load.l]\nkind = \"netperf\"\nfrom = \"a.netperf\"\nto = \"b.netperf\"\nmessage = \"8 KiB\"\n";
+    let busy = nobody.replace("[\"ip\"", "[\"netperf\", \"tcp\", \"ip\"") + load;
+    let said = parse(&busy).points(&Choice::default()).map(drop).unwrap_err().to_string();
     assert!(said.contains("expected a time such as \"5 s\", or a host that is real"), "{said}");
+    // Its picture needs neither.
+    laboratory.check_drawn(&drawn).unwrap();
+    laboratory.check_drawn(&point(&parse(PAIR), &[])).unwrap();
 }
 
 /// What waits is bounded where the scenario says nothing, before frames and before cells: whoever writes faster than a line carries fills no memory.

@@ -190,7 +190,8 @@ fn statuses() -> Said<String> {
             }
             let output = output(command)?;
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
-            holds(output.status.code() == Some(status) && said.is_empty(), || format!("{}: {said}", output.status))?;
+            let is_told = said == "kumiki: client 10.0.0.1, server 10.0.0.2\n";
+            holds(output.status.code() == Some(status) && is_told, || format!("{}: {said}", output.status))?;
         }
         let mut command = live(file, &[]);
         command.args(["--run", "client=sleep 600", "--time", "100ms"]);
@@ -295,7 +296,8 @@ fn joined() -> Said<String> {
         let _ = kill_process(id, Signal::TERM);
         let ended = server.wait_with_output().map_err(when("the server"))?;
         let told = String::from_utf8_lossy(&ended.stderr).into_owned();
-        holds(ended.status.code() == Some(143) && told.is_empty(), || format!("{}: {told}", ended.status))?;
+        let is_told = told.lines().count() == 1 && told.contains("client 10.0.0.1, server 10.0.0.2");
+        holds(ended.status.code() == Some(143) && is_told, || format!("{}: {told}", ended.status))?;
         let said = said?;
         let connected = said.split_whitespace().next().and_then(|it| it.parse::<u128>().ok());
         // Two lines, each of 40 ms one way.
@@ -314,7 +316,7 @@ fn lost() -> Said<String> {
         let output = output(command)?;
         let told = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         holds(output.status.code() == Some(3), || format!("{}: {told}", output.status))?;
-        let is_told = told.lines().count() == 1 && told.contains("host client has no network any more");
+        let is_told = told.lines().count() == 2 && told.contains("host client has no network any more");
         holds(is_told, || told.clone())?;
         Ok(told)
     })

@@ -85,6 +85,22 @@ fn the_graph_of_a_scenario_that_cannot_be_run_is_refused() {
     assert_eq!(graph, run);
 }
 
+/// `kumiki live` runs them, and what it gives out is shown here.
+#[test]
+fn the_graph_of_a_network_of_real_hosts_shows_its_addresses() {
+    let hosts =
+        "title = \"Real\"\nhost.a.graph = [\"ip\", \"l0\"]\nhost.b.like = \"a\"\n[link.line]\nends = [\"a\", \"b\"]\n";
+    let text = format!("{hosts}medium = \"point-to-point\"\nrate = \"8 Mb/s\"\n");
+    for text in [format!("host.a.real.tun = \"k0\"\n{text}"), text] {
+        let folder = Folder::with("real", &text);
+        let output = folder.kumiki(&["graph", "x.toml"]);
+        let [said, told] = [&output.stdout, &output.stderr].map(|it| String::from_utf8_lossy(it).into_owned());
+        assert!(output.status.success() && said.contains("10.0.0.1") && said.contains("10.0.0.2"), "{said}{told}");
+        let run = refused(&folder.kumiki(&["run", "x.toml"]));
+        assert!(run.contains("real"), "{run}");
+    }
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn the_terminal_goes_to_a_host_at_which_a_program_runs() {
