@@ -64,7 +64,7 @@ impl Ends {
         say: &(impl Fn(&str) + Clone + Send + Sync + 'static),
     ) -> Result<(), EmulateError> {
         let said = |why: String| EmulateError::new(refusal::unnumbered(&format!("host {}: {why}", host.name)));
-        let RealHost { name, real, addresses, mtu, power: _ } = host;
+        let RealHost { name, real, addresses, mtu, behind: _, power: _ } = host;
         if let Some(command) = &real.run {
             let is_attached = self.attached.as_ref() == Some(name);
             let network = Network {
@@ -113,16 +113,29 @@ impl Ends {
     }
 }
 
-/// The network interface of this machine that is the host, with the host's addresses where it may be given them.
+/// The network interface of this machine that is the host, with the host's addresses and routes where it may be given them.
 fn open_tun((interface, layer): (&str, Layer), host: &RealHost, say: &impl Fn(&str)) -> Result<Tun, String> {
     // On a line there are no super-segments.
     let packets = if layer == Layer::Ip { Packets::Any } else { Packets::Plain };
     let config = TunConfig { layer, mtu: host.mtu, packets };
     let tun = Tun::open_as(interface, config).map_err(|why| why.to_string())?;
+    let kernel = tun.kernel();
+    let said = |why: TunError| say(&format!("host {}: {why}", host.name));
     match addressed(&tun, host) {
         // Whoever has made it for this user has set it up too, or does so now.
-        Err(why) if why.why.kind() == io::ErrorKind::PermissionDenied => say(&format!("host {}: {why}", host.name)),
+        Err(why) if why.why.kind() == io::ErrorKind::PermissionDenied => {
+            if !kernel.is_as(&host.addresses, host.mtu) {
+                said(why);
+            }
+        }
         done => done.map_err(|why| why.to_string())?,
+    }
+    for &(network, prefix, router) in &host.behind {
+        match kernel.set_route((network, prefix), router) {
+            // Another way there, or none, is for whoever has this machine to judge.
+            Err(why) if !kernel.has_route((network, prefix)) => said(why),
+            _ => {}
+        }
     }
     Ok(tun)
 }

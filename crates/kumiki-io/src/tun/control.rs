@@ -20,9 +20,12 @@ const TUNSETOFFLOAD: Opcode = 0x4004_54d0;
 const TUNSETVNETHDRSZ: Opcode = 0x4004_54d8;
 pub(super) const SIOCGIFFLAGS: Opcode = 0x8913;
 pub(super) const SIOCSIFFLAGS: Opcode = 0x8914;
+pub(super) const SIOCGIFADDR: Opcode = 0x8915;
 pub(super) const SIOCSIFADDR: Opcode = 0x8916;
 pub(super) const SIOCSIFDSTADDR: Opcode = 0x8918;
+pub(super) const SIOCGIFNETMASK: Opcode = 0x891b;
 pub(super) const SIOCSIFNETMASK: Opcode = 0x891c;
+pub(super) const SIOCGIFMTU: Opcode = 0x8921;
 pub(super) const SIOCSIFMTU: Opcode = 0x8922;
 pub(super) const SIOCGIFINDEX: Opcode = 0x8933;
 pub(super) const SIOCSIFTXQLEN: Opcode = 0x8943;
@@ -92,9 +95,12 @@ pub(super) fn control<const OPCODE: Opcode>(file: &OwnedFd, request: &mut Reques
                 || OPCODE == TUNGETIFF
                 || OPCODE == SIOCGIFFLAGS
                 || OPCODE == SIOCSIFFLAGS
+                || OPCODE == SIOCGIFADDR
                 || OPCODE == SIOCSIFADDR
                 || OPCODE == SIOCSIFDSTADDR
+                || OPCODE == SIOCGIFNETMASK
                 || OPCODE == SIOCSIFNETMASK
+                || OPCODE == SIOCGIFMTU
                 || OPCODE == SIOCSIFMTU
                 || OPCODE == SIOCGIFINDEX
                 || OPCODE == SIOCSIFTXQLEN

@@ -9,8 +9,9 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 
 use super::control::{
-    IFF_UP, Request, Request6, SIOCGIFFLAGS, SIOCGIFINDEX, SIOCSIFADDR, SIOCSIFDSTADDR, SIOCSIFFLAGS, SIOCSIFMTU,
-    SIOCSIFNETMASK, SIOCSIFTXQLEN, control, request, set_address, set_ipv6_address, set_octets,
+    IFF_UP, Request, Request6, SIOCGIFADDR, SIOCGIFFLAGS, SIOCGIFINDEX, SIOCGIFMTU, SIOCGIFNETMASK, SIOCSIFADDR,
+    SIOCSIFDSTADDR, SIOCSIFFLAGS, SIOCSIFMTU, SIOCSIFNETMASK, SIOCSIFTXQLEN, control, request, set_address,
+    set_ipv6_address, set_octets,
 };
 use super::{Layer, MAX_NAME, TunError};
 
@@ -132,6 +133,47 @@ impl KernelEnd {
                 set_ipv6_address(&socket, &mut asked).map_err(refused)
             }
         }
+    }
+
+    /// Whether it is up and has these addresses, each with the length of its prefix, and this MTU: then there is nothing that could be set. Anybody may ask.
+    #[must_use]
+    pub fn is_as(&self, addresses: &[(IpAddr, u8)], mtu: u16) -> bool {
+        let (ipv4, ipv6): (Vec<_>, Vec<_>) = addresses.iter().partition(|(address, _)| address.is_ipv4());
+        let is_set = || {
+            let [low, high, ..] = self.asked::<SIOCGIFFLAGS>()?;
+            let [a, b, c, d, ..] = self.asked::<SIOCGIFMTU>()?;
+            Some(u16::from_ne_bytes([low, high]) & IFF_UP != 0 && u32::from_ne_bytes([a, b, c, d]) == mtu.into())
+        };
+        let has_ipv4 = |(number, (address, prefix)): (usize, (IpAddr, u8))| {
+            let end = if number == 0 { self.clone() } else { self.for_another_address(number) };
+            let [_, _, _, _, a, b, c, d, ..] = end.asked::<SIOCGIFADDR>()?;
+            let [_, _, _, _, e, f, g, h, ..] = end.asked::<SIOCGIFNETMASK>()?;
+            Some(
+                address == IpAddr::from([a, b, c, d])
+                    && u32::from_be_bytes([e, f, g, h]).leading_ones() == prefix.into(),
+            )
+        };
+        let known = std::fs::read_to_string("/proc/thread-self/net/if_inet6").unwrap_or_default();
+        let has_ipv6 = |(address, prefix): (IpAddr, u8)| {
+            let IpAddr::V6(address) = address else { return false };
+            let (address, prefix) = (format!("{:032x}", address.to_bits()), format!("{prefix:02x}"));
+            known.lines().any(|line| {
+                // Address, index, length of the prefix, scope, flags, name.
+                let words: Vec<&str> = line.split_whitespace().collect();
+                matches!(words.as_slice(), [at, _, length, _, _, name] if *at == address && *length == prefix && *name == self.name)
+            })
+        };
+        is_set() == Some(true)
+            && ipv4.into_iter().enumerate().all(|it| has_ipv4(it) == Some(true))
+            && ipv6.into_iter().all(has_ipv6)
+    }
+
+    /// What the kernel answers to a question that anybody may ask.
+    fn asked<const OPCODE: rustix::ioctl::Opcode>(&self) -> Option<[u8; 24]> {
+        let socket = self.socket(AddressFamily::INET).ok()?;
+        let mut asked = self.request().ok()?;
+        control::<OPCODE>(&socket, &mut asked).ok()?;
+        Some(asked.value)
     }
 
     /// Keeps the kernel from making an address of IPv6 for the link by itself, where it can be kept from it.

@@ -1,9 +1,9 @@
-//! The route of what has no other: what `ip route add default` sets.
+//! Routes: what `ip route add` sets.
 //!
 //! | | |
 //! |---|---|
 //! | Specification | Linux, `rtnetlink(7)`: one request (`RTM_NEWROUTE`), and the answer to it |
-//! | Left out | every other route, tables, metrics |
+//! | Left out | tables, metrics |
 
 use std::net::IpAddr;
 
@@ -21,6 +21,7 @@ const NLMSG_ERROR: u16 = 2;
 const FLAGS: u16 = 0x1 | 0x4 | 0x400 | 0x200;
 // linux/rtnetlink.h.
 const RTM_NEWROUTE: u16 = 24;
+const RTA_DST: u16 = 1;
 const RTA_OIF: u16 = 4;
 const RTA_GATEWAY: u16 = 5;
 const RT_TABLE_MAIN: u8 = 254;
@@ -51,18 +52,27 @@ pub enum DefaultRoute {
     Interface6,
 }
 
-/// The request: all that has no other route goes by the interface with this index.
-fn request(by: DefaultRoute, index: u32) -> Vec<u8> {
+fn address_attribute(to: &mut Vec<u8>, kind: u16, address: IpAddr) {
+    match address {
+        IpAddr::V4(address) => attribute(to, kind, &address.octets()),
+        IpAddr::V6(address) => attribute(to, kind, &address.octets()),
+    }
+}
+
+/// The request: what is for this network, or all that has no other route, goes by the interface with this index.
+fn request(to: Option<(IpAddr, u8)>, by: DefaultRoute, index: u32) -> Vec<u8> {
     let (family, scope) = match by {
         DefaultRoute::Gateway(IpAddr::V4(_)) => (AF_INET, RT_SCOPE_UNIVERSE),
         DefaultRoute::Interface4 => (AF_INET, RT_SCOPE_LINK),
         DefaultRoute::Gateway(IpAddr::V6(_)) | DefaultRoute::Interface6 => (AF_INET6, RT_SCOPE_UNIVERSE),
     };
-    let mut body = vec![family, 0, 0, 0, RT_TABLE_MAIN, RTPROT_BOOT, scope, RTN_UNICAST, 0, 0, 0, 0];
-    match by {
-        DefaultRoute::Gateway(IpAddr::V4(address)) => attribute(&mut body, RTA_GATEWAY, &address.octets()),
-        DefaultRoute::Gateway(IpAddr::V6(address)) => attribute(&mut body, RTA_GATEWAY, &address.octets()),
-        DefaultRoute::Interface4 | DefaultRoute::Interface6 => {}
+    let prefix = to.map_or(0, |(_, prefix)| prefix);
+    let mut body = vec![family, prefix, 0, 0, RT_TABLE_MAIN, RTPROT_BOOT, scope, RTN_UNICAST, 0, 0, 0, 0];
+    if let Some((network, _)) = to {
+        address_attribute(&mut body, RTA_DST, network);
+    }
+    if let DefaultRoute::Gateway(router) = by {
+        address_attribute(&mut body, RTA_GATEWAY, router);
     }
     attribute(&mut body, RTA_OIF, &index.to_ne_bytes());
     let length = u32::try_from(HEADER + body.len()).unwrap_or(u32::MAX);
@@ -94,17 +104,62 @@ impl KernelEnd {
     /// # Errors
     /// [`TunError`] where the kernel refuses.
     pub fn set_default_route(&self, by: DefaultRoute) -> Result<(), TunError> {
-        let refused = self.failed("cannot set the default route");
-        let index = self.index()?;
+        self.add_route(None, by).map_err(self.failed("cannot set the default route"))
+    }
+
+    /// Sends what is for `network`, of which the prefix has this length, by a router on this interface, which must be up.
+    ///
+    /// # Errors
+    /// [`TunError`] where the kernel refuses.
+    pub fn set_route(&self, network: (IpAddr, u8), router: IpAddr) -> Result<(), TunError> {
+        let advise = |mut error: TunError| {
+            error.remedy =
+                format!("To set it: sudo ip route add {}/{} via {router} dev {}", network.0, network.1, self.name);
+            error
+        };
+        let refused = self.failed("cannot set a route");
+        self.add_route(Some(network), DefaultRoute::Gateway(router)).map_err(refused).map_err(advise)
+    }
+
+    fn add_route(&self, to: Option<(IpAddr, u8)>, by: DefaultRoute) -> Result<(), Errno> {
+        let index = self.index().map_err(|_| Errno::NODEV)?;
         let ask = || {
             let socket = rustix::net::socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
             let kernel = SocketAddrNetlink::new(0, 0);
-            rustix::net::sendto(&socket, &request(by, index), SendFlags::empty(), &kernel)?;
+            rustix::net::sendto(&socket, &request(to, by, index), SendFlags::empty(), &kernel)?;
             let mut answer = [0; 1024];
             let (length, _) = rustix::net::recv(&socket, &mut answer[..], RecvFlags::empty())?;
             answered(answer.get(..length).unwrap_or_default())
         };
-        ask().map_err(refused)
+        ask()
+    }
+
+    /// Whether what is for `network`, of which the prefix has this length, goes by this interface. Anybody may ask.
+    #[must_use]
+    pub fn has_route(&self, (network, prefix): (IpAddr, u8)) -> bool {
+        let file = if network.is_ipv4() { "route" } else { "ipv6_route" };
+        let known = std::fs::read_to_string(format!("/proc/thread-self/net/{file}")).unwrap_or_default();
+        known.lines().any(|line| is_way(line, &self.name, (network, prefix)).unwrap_or(false))
+    }
+}
+
+/// Whether a line of `/proc/net/route` or, of IPv6, `/proc/net/ipv6_route` leads to a network by the interface called `name`. `None` where it says something else.
+fn is_way(line: &str, name: &str, (network, prefix): (IpAddr, u8)) -> Option<bool> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    match (network, words.as_slice()) {
+        // Interface, destination, gateway, flags, two counts, metric, mask; addresses as the machine has their octets.
+        (IpAddr::V4(network), [by, to, _, _, _, _, _, mask, ..]) => {
+            let bits = |text: &str| Some(u32::from_be_bytes(u32::from_str_radix(text, 16).ok()?.to_ne_bytes()));
+            let (to, mask) = (bits(to)?, bits(mask)?);
+            Some(*by == name && mask.leading_ones() <= prefix.into() && network.to_bits() & mask == to)
+        }
+        // Destination, its prefix, source, its prefix, next hop, metric, two counts, flags, interface.
+        (IpAddr::V6(network), [to, length, .., by]) => {
+            let (to, length) = (u128::from_str_radix(to, 16).ok()?, u32::from_str_radix(length, 16).ok()?);
+            let mask = u128::MAX.checked_shl(128_u32.saturating_sub(length)).unwrap_or(0);
+            Some(*by == name && length <= prefix.into() && network.to_bits() & mask == to)
+        }
+        _ => None,
     }
 }
 
@@ -114,15 +169,43 @@ mod tests {
 
     #[test]
     fn a_request_says_its_length_and_the_gateway() {
-        let message = request(DefaultRoute::Gateway(IpAddr::from([10, 9, 0, 1])), 3);
+        let message = request(None, DefaultRoute::Gateway(IpAddr::from([10, 9, 0, 1])), 3);
         assert_eq!(message.len(), 16 + 12 + 8 + 8);
         assert_eq!(message[..4], 44_u32.to_ne_bytes());
         assert_eq!(message[32..36], [10, 9, 0, 1]);
         assert_eq!(message[40..44], 3_u32.to_ne_bytes());
-        let message = request(DefaultRoute::Gateway("fd00::1".parse().unwrap()), 3);
+        let message = request(None, DefaultRoute::Gateway("fd00::1".parse().unwrap()), 3);
         assert_eq!(message.len(), 16 + 12 + 20 + 8);
-        let message = request(DefaultRoute::Interface4, 3);
+        let message = request(None, DefaultRoute::Interface4, 3);
         assert_eq!((message.len(), message[22]), (16 + 12 + 8, RT_SCOPE_LINK));
+        let (network, router) = ((IpAddr::from([10, 2, 0, 0]), 15), IpAddr::from([10, 9, 0, 1]));
+        let message = request(Some(network), DefaultRoute::Gateway(router), 3);
+        assert_eq!((message.len(), message[17]), (16 + 12 + 8 + 8 + 8, 15));
+        assert_eq!((&message[32..36], &message[40..44]), (&[10, 2, 0, 0][..], &[10, 9, 0, 1][..]));
+    }
+
+    /// Lines as Linux 6.1 wrote them.
+    #[test]
+    fn a_way_to_a_network_is_one_to_all_of_it() {
+        let ipv4 = if cfg!(target_endian = "little") {
+            "k0\t0000020A\tFE00010A\t0003\t0\t0\t0\t0000FEFF\t0\t0\t0"
+        } else {
+            "k0\t0A020000\t0A0100FE\t0003\t0\t0\t0\tFFFE0000\t0\t0\t0"
+        };
+        let ipv6 = "fd000000000000000000000000000000 40 00000000000000000000000000000000 00 \
+                    00000000000000000000000000000000 00000100 00000001 00000000 00000001       k0";
+        for (line, name, to, prefix, is) in [
+            (ipv4, "k0", "10.3.0.0", 24, Some(true)),
+            (ipv4, "k0", "10.2.0.0", 15, Some(true)),
+            (ipv4, "k0", "10.0.0.0", 8, Some(false)),
+            (ipv4, "k0", "10.4.0.0", 24, Some(false)),
+            (ipv4, "k1", "10.2.0.0", 24, Some(false)),
+            ("Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask", "k0", "10.2.0.0", 24, None),
+            (ipv6, "k0", "fd00::", 64, Some(true)),
+            (ipv6, "k0", "fd01::", 64, Some(false)),
+        ] {
+            assert_eq!(is_way(line, name, (to.parse().unwrap(), prefix)), is, "{line} {to}");
+        }
     }
 
     #[test]

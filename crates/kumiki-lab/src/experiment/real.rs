@@ -28,6 +28,8 @@ pub struct RealHost {
     pub addresses: Vec<(IpAddr, u8)>,
     /// The largest datagram that one of its interfaces carries.
     pub mtu: u16,
+    /// The networks beyond its own, each with the length of its prefix and the router by which the host reaches it.
+    pub behind: Vec<(IpAddr, u8, IpAddr)>,
     /// When it loses its power, and gets it back where it says true.
     pub power: Vec<(Duration, bool)>,
 }
@@ -77,9 +79,7 @@ pub(super) fn stand_in(name: &str, spec: &scenario::Host, real: &Real) -> Result
     }
     graph.insert(KERNEL.to_owned(), vec![DEVICE.to_owned()]);
     host.graph = Some(Graph::Below(graph));
-    let real =
-        RealHost { name: name.to_owned(), real: real.clone(), addresses, mtu: mtu.unwrap_or(MTU), power: Vec::new() };
-    Ok((host, real))
+    Ok((host, RealHost::new(name, real, addresses, mtu)))
 }
 
 /// What is known of the host called `name`, which is real from the frames of Ethernet up, and its device.
@@ -110,8 +110,52 @@ pub(super) fn on_ethernet<'a>(name: &str, spec: &'a scenario::Host, real: &Real)
             mtu = mtu.max(Some(mtu_of(interface).map_err(under)?));
         }
     }
-    let (name, real) = (name.to_owned(), real.clone());
-    Ok((device, RealHost { name, real, addresses, mtu: mtu.unwrap_or(MTU), power: Vec::new() }))
+    Ok((device, RealHost::new(name, real, addresses, mtu)))
+}
+
+impl RealHost {
+    fn new(name: &str, real: &Real, addresses: Vec<(IpAddr, u8)>, mtu: Option<u16>) -> Self {
+        let (name, real) = (name.to_owned(), real.clone());
+        Self { name, real, addresses, mtu: mtu.unwrap_or(MTU), behind: Vec::new(), power: Vec::new() }
+    }
+}
+
+/// The network of `address`, of which the prefix has this length.
+fn network(address: IpAddr, prefix: u8) -> IpAddr {
+    match address {
+        IpAddr::V4(it) => {
+            let mask = u32::MAX.checked_shl(32_u32.saturating_sub(prefix.into())).unwrap_or(0);
+            core::net::Ipv4Addr::from_bits(it.to_bits() & mask).into()
+        }
+        IpAddr::V6(it) => {
+            let mask = u128::MAX.checked_shl(128_u32.saturating_sub(prefix.into())).unwrap_or(0);
+            core::net::Ipv6Addr::from_bits(it.to_bits() & mask).into()
+        }
+    }
+}
+
+/// The addresses of a host that it knows from the beginning.
+pub(super) fn all_addresses(spec: &scenario::Host) -> impl Iterator<Item = (IpAddr, u8)> {
+    let nodes = spec.settings.iter().filter(|(node, _)| ["ip", "ipv6"].contains(&spec.kind_of(node)));
+    nodes.flat_map(|(_, own)| interfaces(own)).filter_map(|(_, interface)| addresses_of(interface).ok()).flatten()
+}
+
+/// The networks of `specs` to which the routes of `host` lead, but for its own, and by which router.
+pub(super) fn behind(specs: &BTreeMap<String, scenario::Host>, host: &scenario::Host) -> Vec<(IpAddr, u8, IpAddr)> {
+    let networks = |spec| all_addresses(spec).map(|(address, prefix)| (network(address, prefix), prefix));
+    let own: BTreeSet<(IpAddr, u8)> = networks(host).collect();
+    let all: BTreeSet<(IpAddr, u8)> = specs.values().flat_map(networks).filter(|it| !own.contains(it)).collect();
+    let routes = host.settings.values().filter_map(|own| own.get("routes")?.as_table());
+    let routes: Vec<(&String, IpAddr)> =
+        routes.flatten().filter_map(|(to, router)| Some((to, router.as_str()?.parse().ok()?))).collect();
+    let by = |to: &str, version: IpAddr| {
+        routes.iter().find(|(key, router)| *key == to && router.is_ipv4() == version.is_ipv4()).map(|it| it.1)
+    };
+    let found = all.into_iter().filter_map(|(network, prefix)| {
+        let router = by(&format!("{network}/{prefix}"), network).or_else(|| by("default", network))?;
+        Some((network, prefix, router))
+    });
+    found.collect()
 }
 
 /// What stands on one of `tops`, straight or by way of others.

@@ -136,6 +136,36 @@ fn what_makes_a_run_is_named() {
     laboratory.check_drawn(&point(&parse(PAIR), &[])).unwrap();
 }
 
+/// A real host, a router, and a host beyond it.
+const ROUTED: &str = r#"
+title = "Beyond a router"
+[host.a]
+graph = ["ip", "l0"]
+ip.address = "10.1.0.1/24"
+real = { tun = "k0" }
+[host.r]
+graph = { ip = ["l0", "l1"] }
+ip = { forwarding = true, interface.l0.address = "10.1.0.254/24", interface.l1.address = "10.2.0.254/24" }
+[host.b]
+graph = ["ip", "l0"]
+ip.address = "10.2.0.1/24"
+[link.near]
+ends = ["a", "r.l0"]
+medium = "point-to-point"
+rate = "8 Mb/s"
+[link.far]
+ends = ["r.l1", "b"]
+medium = "point-to-point"
+rate = "8 Mb/s"
+"#;
+
+#[test]
+fn a_real_host_knows_what_is_behind_its_routers() {
+    let world = live(&parse(ROUTED), &[]);
+    let [a] = world.real() else { panic!("{:?}", world.real()) };
+    assert_eq!(a.behind, [("10.2.0.0".parse().unwrap(), 24, "10.1.0.254".parse().unwrap())]);
+}
+
 /// What waits is bounded where the scenario says nothing, before frames and before cells: whoever writes faster than a line carries fills no memory.
 #[test]
 fn what_waits_in_real_time_is_bounded() {

@@ -43,7 +43,7 @@ propagation = \"40 ms\"
 
 pub(crate) fn cases() -> Vec<Case> {
     type Run = fn() -> Said<String>;
-    let all: [(&str, Run); 14] = [
+    let all: [(&str, Run); 16] = [
         ("programs_meet_by_their_hosts_names", meet),
         ("a_capture_has_what_crossed_at_each_real_host", captured),
         ("a_line_changes_when_it_is_told_to", changed),
@@ -51,6 +51,8 @@ pub(crate) fn cases() -> Vec<Case> {
         ("a_scenario_of_a_paper_carries_programs", router),
         ("a_gateway_leads_to_this_machine", gateway),
         ("an_interface_of_this_machine_is_a_host", interface),
+        ("what_is_beyond_a_router_is_reached_from_this_machine", routed),
+        ("of_an_interface_that_is_as_it_should_be_nothing_is_said", prepared),
         ("an_ethernet_of_this_machine_is_a_host", tap),
         ("frames_on_a_socket_join_two_networks", joined),
         ("a_host_that_has_lost_its_interface_leaves_the_others_alone", lost),
@@ -257,6 +259,65 @@ fn interface() -> Said<String> {
             Ok(said)
         })
     })
+}
+
+/// A router between the two, where the server is this machine.
+const ROUTED: &str = "title = \"A router\"
+[host.client]
+graph = [\"ip\", \"l0\"]
+ip.address = \"10.1.0.1/24\"
+[host.server]
+graph = [\"ip\", \"l0\"]
+ip.address = \"10.2.0.1/24\"
+real.tun = \"k0\"
+[host.router]
+graph = { ip = [\"l0\", \"l1\"] }
+ip = { forwarding = true, interface.l0.address = \"10.1.0.2/24\", interface.l1.address = \"10.2.0.2/24\" }
+[link.near]
+ends = [\"client\", \"router.l0\"]
+medium = \"point-to-point\"
+rate = \"10 Mb/s\"
+propagation = \"40 ms\"
+[link.far]
+ends = [\"server\", \"router.l1\"]
+medium = \"point-to-point\"
+rate = \"10 Mb/s\"
+";
+
+/// What this machine answers goes to a network that is none of its interface.
+fn routed() -> Said<String> {
+    with_file(ROUTED, |file| {
+        std::thread::scope(|scope| {
+            let server = scope.spawn(|| serve("10.2.0.1"));
+            let said = done(&output(live(file, &[at("client")?]))?)?;
+            server.join().map_err(|_| "the server panicked".to_owned())??;
+            Ok(said)
+        })
+    })
+}
+
+/// An ordinary user may set nothing; where nothing is missing that is no news.
+fn prepared() -> Said<String> {
+    let directory = tempfile::tempdir().map_err(when("a directory"))?;
+    std::fs::write(directory.path().join("net.toml"), ROUTED).map_err(when("a file"))?;
+    let run = || output(as_nobody(directory.path(), "exec ./kumiki live net.toml --run client=true")?);
+    let told = |output: &Output| String::from_utf8_lossy(&output.stderr).lines().count();
+    let prepare = |orders: &[&str]| orders.iter().try_for_each(|order| ip(order).map(drop));
+    prepare(&["tuntap add k0 mode tun user 65534", "addr add 10.2.0.1/24 dev k0", "link set k0 up"])?;
+    let routeless = run()?;
+    if routeless.status.code() == Some(NOT_ROOT) {
+        prepare(&["link del k0"])?;
+        return Ok("nothing: this is not root outside of namespaces".to_owned());
+    }
+    prepare(&["route add 10.0.0.0/15 via 10.2.0.2 dev k0"])?;
+    let whole = run()?;
+    prepare(&["link set k0 mtu 1400"])?;
+    let short = run()?;
+    prepare(&["link del k0"])?;
+    let all = [&routeless, &whole, &short].map(|it| (it.status.code(), told(it)));
+    let said = || format!("{all:?}: {}", String::from_utf8_lossy(&routeless.stderr));
+    holds(all == [(Some(0), 2), (Some(0), 1), (Some(0), 2)], said)?;
+    Ok("a route and an MTU that were missing were said".to_owned())
 }
 
 /// The pair on an Ethernet, where `host` is `real`.
