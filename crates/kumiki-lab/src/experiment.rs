@@ -251,7 +251,8 @@ impl Experiment {
                 let problem = "a host that is real runs in real time";
                 return Err(fault::fault(&["host", name, "real"], problem).expected("`kumiki live` to run it"));
             }
-            let spec = stand_in.as_ref().map_or(given, |(spec, _)| spec);
+            let answering = (options.live && stand_in.is_none()).then(|| real::answering(given));
+            let spec = stand_in.as_ref().map(|(spec, _)| spec).or(answering.as_ref()).unwrap_or(given);
             let wanted = spec.profile.as_deref().unwrap_or("zero");
             let profile = by_host.get(name).ok_or_else(|| {
                 let known: Vec<&str> = profiles.keys().map(String::as_str).collect();

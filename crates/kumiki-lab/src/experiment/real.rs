@@ -158,6 +158,25 @@ pub(super) fn behind(specs: &BTreeMap<String, scenario::Host>, host: &scenario::
     found.collect()
 }
 
+/// `spec` with what answers echoes at each IP that has nothing for it: who tries a network begins with a ping.
+pub(super) fn answering(spec: &scenario::Host) -> scenario::Host {
+    let below: BTreeMap<String, Vec<String>> =
+        spec.graph.as_ref().map(layers).unwrap_or_default().into_iter().collect();
+    let mut host = spec.clone();
+    let mut graph = below.clone();
+    for ip in below.keys().filter(|node| ["ip", "ipv6"].contains(&spec.kind_of(node))) {
+        let answers = |(node, lower): (&String, &Vec<String>)| spec.kind_of(node) == "icmp" && lower.contains(ip);
+        let name = format!("{ip}_echo");
+        if below.iter().any(answers) || below.contains_key(&name) {
+            continue;
+        }
+        host.kind.insert(name.clone(), "icmp".to_owned());
+        graph.insert(name, vec![ip.clone()]);
+        host.graph = Some(Graph::Below(graph.clone()));
+    }
+    host
+}
+
 /// What stands on one of `tops`, straight or by way of others.
 fn above(below: &BTreeMap<String, Vec<String>>, tops: &[&String]) -> BTreeSet<String> {
     let mut above: BTreeSet<String> = BTreeSet::new();

@@ -166,6 +166,25 @@ fn a_real_host_knows_what_is_behind_its_routers() {
     assert_eq!(a.behind, [("10.2.0.0".parse().unwrap(), 24, "10.1.0.254".parse().unwrap())]);
 }
 
+/// Whoever tries a network begins with a ping, and no graph says that it is answered.
+#[test]
+fn emulated_hosts_answer_echoes() {
+    let a = Ipv4Addr::new(10, 1, 0, 1);
+    for to in [Ipv4Addr::new(10, 1, 0, 254), Ipv4Addr::new(10, 2, 0, 1)] {
+        let mut world = live(&parse(ROUTED), &[]);
+        let mut header = Header { protocol: 1, source: a, destination: to, time_to_live: 9, ..Header::default() };
+        header.total_length = 28;
+        let mut octets = vec![0; header.len()];
+        header.emit_summed(&mut octets);
+        // An echo with a checksum, an identifier and a number.
+        octets.extend([8, 0, 0xf7, 0xfd, 0, 1, 0, 1]);
+        world.arrive(0, Message::from_octets(&octets));
+        let came = left(&mut world, at(100_000));
+        let [(0, _, reply)] = came.as_slice() else { panic!("{to}: {came:?}") };
+        assert_eq!((&reply[12..16], reply[20], &reply[24..]), (&to.octets()[..], 0, &octets[24..]));
+    }
+}
+
 /// What waits is bounded where the scenario says nothing, before frames and before cells: whoever writes faster than a line carries fills no memory.
 #[test]
 fn what_waits_in_real_time_is_bounded() {
