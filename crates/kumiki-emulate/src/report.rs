@@ -432,10 +432,10 @@ mod tests {
     /// Whenever it is looked.
     #[test]
     fn a_change_is_marked_when_it_was_made() {
-        let (asking, asked) = Asking::new(kumiki_io::Bell::default(), Command::parse);
+        let (asking, asked) = CommandSender::new(kumiki_io::Bell::default(), Command::parse);
         let path = thread::spawn(move || {
             let mut changes = [(0.0, "clear"), (1.0, "rate 2 Mb/s"), (1.0, "rate 2 Mb/s")].into_iter();
-            while let Ok(kumiki_delay::Asked { command, answer, .. }) = asked.recv() {
+            while let Ok(kumiki_delay::CommandRequest { command, answer, .. }) = asked.recv() {
                 let told = if command == Command::Settings {
                     let (at, down) = changes.next().unwrap();
                     json!({ "event": "settings", "up": "clear", "down": down, "changed_seconds": at }).to_string()

@@ -214,12 +214,8 @@ impl Experiment {
         seed: u64,
         options: &Options,
     ) -> Result<Self, Fault> {
-        let (own, left_out) = if options.live {
-            let (own, left_out) = scenario.without_loads_of_real_hosts();
-            (Some(own), left_out)
-        } else {
-            (None, Vec::new())
-        };
+        let (own, left_out) = options.live.then(|| scenario.without_loads_of_real_hosts()).unzip();
+        let left_out = left_out.unwrap_or_default();
         if !options.live && scenario.load.is_empty() && scenario.real_hosts().next().is_none() {
             return Err(Fault::new("nothing to do")
                 .expected("a load, such as [load.bulk], or for `kumiki live` a host that is real"));
@@ -229,69 +225,9 @@ impl Experiment {
         let (loads, mut programs) = programs::of_scenario(scenario, &Topology::of(scenario), &by_host)?;
         programs.idle_at_ends_of(&left_out, scenario);
         let mut world = World::new();
-        world.set_rounds(rounds(specs.len()));
-        let (mut hosts, mut ends) = (BTreeMap::new(), BTreeMap::new());
-        let (mut captured, mut real) = (Vec::new(), Vec::new());
-        let (powers, mut power) = (scenario.power()?, Power::default());
-        let mut outside = BTreeMap::new();
-        for (name, given) in specs {
-            if let Some(own) = given.real.as_ref().filter(|it| options.live && it.is_ethernet()) {
-                let found = real::on_ethernet(name, given, own).map_err(|fault| fault.under(&["host", name]))?;
-                if powers.contains_key(name.as_str()) {
-                    let problem = "nothing of it is emulated, so no event takes its power";
-                    return Err(fault::fault(&["host", name, "real"], problem).expected("an event of its line"));
-                }
-                outside.insert(format!("{name}.{}", found.0), real.len());
-                real.push(RealHost { behind: real::behind(specs, given), ..found.1 });
-                continue;
-            }
-            let stand_in = given.real.as_ref().map(|it| real::stand_in(name, given, it));
-            let stand_in = stand_in.transpose().map_err(|fault| fault.under(&["host", name]))?;
-            if stand_in.is_some() && !options.live {
-                let problem = "a host that is real runs in real time";
-                return Err(fault::fault(&["host", name, "real"], problem).expected("`kumiki live` to run it"));
-            }
-            let answering = (options.live && stand_in.is_none()).then(|| real::answering(given));
-            let spec = stand_in.as_ref().map(|(spec, _)| spec).or(answering.as_ref()).unwrap_or(given);
-            let wanted = spec.profile.as_deref().unwrap_or("zero");
-            let profile = by_host.get(name).ok_or_else(|| {
-                let known: Vec<&str> = profiles.keys().map(String::as_str).collect();
-                fault::unknown(&["host", name, "profile"], "profile", wanted, &known)
-            })?;
-            let mut make = |life| {
-                let most_held = most_waiting.filter(|_| stand_in.is_some());
-                let mut plan = hosts::Plan { programs: &mut programs, seed, trace: options.traces, life, most_held };
-                let built = hosts::build(name, spec, profile, &mut plan);
-                let hosts::Built { mut host, devices } = built.map_err(|fault| fault.under(&["host", name]))?;
-                let is_device = |layer: &str| devices.contains_key(layer);
-                let seen =
-                    Captured::tap(&options.captures, &mut host, is_device, |layer| spec.kind_of(layer).to_owned());
-                Ok::<_, Fault>((host, devices, seen))
-            };
-            let (host, devices, seen) = make(0)?;
-            let id = world.add_host(host);
-            for ((at, up), life) in powers.get(name.as_str()).into_iter().flatten().zip(1..) {
-                let started = if *up { Some(make(life)?) } else { None };
-                power.add(*at, id, started.map(|(host, ..)| host));
-            }
-            captured.push(seen);
-            hosts.insert(name.clone(), id);
-            if let (Some((_, host)), Some(device)) = (stand_in, devices.get(real::DEVICE)) {
-                world.plug(Plug::Device(id, *device), Plug::Outside(real.len()));
-                let power = powers.get(name.as_str()).cloned().unwrap_or_default();
-                real.push(RealHost { power, behind: real::behind(specs, given), ..host });
-            }
-            ends.insert(name.clone(), (id, devices));
-        }
-        for set in scenario.settings_of_nodes()? {
-            if let (Some(host), Some(id)) = (specs.get(set.host), hosts.get(set.host)) {
-                let place = protocols::Place { host, below: &[], trace: false };
-                let config = protocols::tcp(&set.settings, place);
-                let config = config.map_err(|fault| fault.under(&["event", &set.event.to_string(), "set"]))?;
-                power.set(set.at, *id, set.node, config);
-            }
-        }
-        check_captures(&options.captures, &captured)?;
+        world.set_rounds(rounds(scenario.host.len()));
+        let mut plan = HostsPlan { scenario, profiles, by_host: &by_host, programs, seed, options };
+        let hosts = HostsInWorld::add(&mut plan, &mut world)?;
         let servers: BTreeSet<SocketAddr> = loads.values().flat_map(|load| &load.servers).copied().collect();
         let waits = (!servers.is_empty()).then(|| Waits::of(servers));
         let mut occupied = AllOccupied::of(&loads);

@@ -30,7 +30,7 @@ pub(super) fn addresses(known: &[(String, IpAddr)]) -> String {
     named.chain(more).collect::<Vec<_>>().join(", ")
 }
 
-fn hosts<C: Clock>(engine: &Engine<C>) -> impl Iterator<Item = (&str, &Crossed)> {
+fn hosts<C: Clock>(engine: &Engine<C>) -> impl Iterator<Item = (&str, &HostTraffic)> {
     engine.world().real().iter().map(|host| host.name.as_str()).zip(engine.crossed())
 }
 

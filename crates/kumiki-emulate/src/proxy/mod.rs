@@ -250,7 +250,7 @@ mod tests {
     fn answers_come_from_where_was_sent_to() {
         kumiki_watchdog::minute();
         let [near, far] = hop::pair(1500, RealClock::start()).unwrap();
-        let gateway = Serving::start(Box::new(far), (1500, 1 << 30), Places::of_link(true), |_| {}).unwrap();
+        let gateway = GatewayThread::start(Box::new(far), (1500, 1 << 30), Places::of_link(true), |_| {}).unwrap();
         let proxy = Proxy::start((Ipv4Addr::LOCALHOST, 0).into(), Box::new(near), 1500, true, |_| {}).unwrap();
         let [four, six] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()]
             .map(|ip: IpAddr| UdpSocket::bind((ip, 0)).unwrap());

@@ -56,17 +56,14 @@ pub(super) fn scenario(scenario: &Scenario, known: &mut Profiles) -> Result<(), 
     runs(&scenario.run).map_err(|fault| fault.under(&["run"]))
 }
 
-/// That a line ends where another one does.
-fn occupied(path: &[&str], end: &str) -> Fault {
-    let host = end.split('.').next().unwrap_or(end);
-    let fault = Fault::at(path, "another line ends here already").of_topology();
-    fault.expected(format!("a device of its own for each line: another name at the end of the graph of {host}"))
-}
-
-/// The loads can be read.
-fn loads(scenario: &Scenario) -> Result<(), Fault> {
-    for (name, load) in &scenario.load {
-        workload(scenario, load).map_err(|fault| fault.under(&["load", name]))?;
+/// Switches have as many ports as there can be, and settings that can be read.
+fn switches(scenario: &Scenario) -> Result<(), Fault> {
+    for (name, switch) in &scenario.switch {
+        if !(1..=MOST_PORTS).contains(&switch.ports) {
+            let fault = Fault::at(["switch", name, "ports"], "not a number of ports");
+            return Err(fault.expected(format!("1 to {MOST_PORTS} ports")));
+        }
+        switch.switch().map_err(|fault| fault.under(&["switch", name]))?;
     }
     Ok(())
 }

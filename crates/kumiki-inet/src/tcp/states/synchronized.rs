@@ -54,7 +54,7 @@ impl Session {
         if segment.has(Flags::RST) {
             // RFC 5961 section 3.2. Its text is not looked at (SHLD-2).
             if segment.seq != self.receive.nxt && !at_fin {
-                self.challenge(Standing::Impossible, ctx);
+                self.challenge(Plausibility::Impossible, ctx);
                 return false;
             }
             ctx.shared.counters.resets_received += 1;

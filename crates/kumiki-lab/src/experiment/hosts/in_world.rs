@@ -104,7 +104,7 @@ impl HostsInWorld {
         for (name, spec) in &scenario.host {
             let power = powers.get(name.as_str()).map_or(&[][..], Vec::as_slice);
             match spec.real.as_ref().filter(|it| plan.options.live && it.is_ethernet()) {
-                Some(real) => added.leave_outside((name, spec), real, power)?,
+                Some(real) => added.leave_outside((name, spec), real, power, &scenario.host)?,
                 None => added.add_host((name, spec), power, plan, world)?,
             }
         }
@@ -119,6 +119,7 @@ impl HostsInWorld {
         (name, spec): (&str, &scenario::Host),
         real: &Real,
         power: &[(Duration, bool)],
+        all: &BTreeMap<String, scenario::Host>,
     ) -> Result<(), Fault> {
         let (device, host) = real::on_ethernet(name, spec, real).map_err(|fault| fault.under(&["host", name]))?;
         if !power.is_empty() {
@@ -126,7 +127,7 @@ impl HostsInWorld {
             return Err(fault(&["host", name, "real"], problem).expected("an event of its line"));
         }
         self.outside.insert(format!("{name}.{device}"), self.real.len());
-        self.real.push(host);
+        self.real.push(RealHost { behind: real::behind(all, spec), ..host });
         Ok(())
     }
 
@@ -145,7 +146,8 @@ impl HostsInWorld {
             let problem = "a host that is real runs in real time";
             return Err(fault(&["host", name, "real"], problem).expected("`kumiki live` to run it"));
         }
-        let spec = stand_in.as_ref().map_or(given, |(spec, _)| spec);
+        let answering = (plan.options.live && !is_real).then(|| real::answering(given));
+        let spec = stand_in.as_ref().map(|(spec, _)| spec).or(answering.as_ref()).unwrap_or(given);
         let (host, devices, seen) = plan.build((name, spec), 0, is_real)?;
         let id = world.add_host(host);
         for ((at, up), life) in power.iter().zip(1..) {
@@ -156,7 +158,8 @@ impl HostsInWorld {
         self.ids.insert(name.to_owned(), id);
         if let (Some((_, host)), Some(device)) = (stand_in, devices.get(real::DEVICE)) {
             world.plug(Plug::Device(id, *device), Plug::Outside(self.real.len()));
-            self.real.push(RealHost { power: power.to_vec(), ..host });
+            let behind = real::behind(&plan.scenario.host, given);
+            self.real.push(RealHost { power: power.to_vec(), behind, ..host });
         }
         self.devices.insert(name.to_owned(), (id, devices));
         Ok(())

@@ -16,12 +16,8 @@ const MOST_SESSIONS: u32 = 16_384;
 /// The most sessions of a load, all writers together: each is a row.
 const MOST_FLOWS: u64 = 262_144;
 
-/// The loads, at least one, can be read.
+/// The loads can be read.
 pub(super) fn loads(scenario: &Scenario) -> Result<(), Fault> {
-    if scenario.load.is_empty() && scenario.real_hosts().next().is_none() {
-        return Err(Fault::new("nothing to do")
-            .expected("a load, such as [load.bulk], or for `kumiki live` a host that is real"));
-    }
     for (name, load) in &scenario.load {
         workload(scenario, load).map_err(|fault| fault.under(&["load", name]))?;
     }
