@@ -20,7 +20,7 @@ use kumiki_graph::Duration;
 use kumiki_io::{Clock as _, RealClock, RealDevice, ShutdownRequest};
 use serde_json::json;
 
-use kumiki_lab::scenario::Fault;
+use kumiki_lab::scenario::ScenarioError;
 #[cfg(target_os = "linux")]
 use kumiki_live::walls;
 use kumiki_live::{LiveError, OutputFormat, system};
@@ -96,7 +96,8 @@ pub fn run(config: Config, say: impl Fn(&str) + Clone + Send + 'static) -> Resul
     let mut engine = engine.telling(config.form == OutputFormat::Json, say.clone());
     let wish = ShutdownRequest::listen(&engine.bell()).map_err(system("cannot listen to Ctrl-C"))?;
     let control = config.control.as_deref();
-    let mut control = control.map(Control::listen).transpose().map_err(|why| Fault::new(format!("--control {why}")))?;
+    let mut control =
+        control.map(Control::listen).transpose().map_err(|why| ScenarioError::new(format!("--control {why}")))?;
     // Ahead of the threads, which have them from here.
     #[cfg(target_os = "linux")]
     {

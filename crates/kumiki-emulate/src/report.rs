@@ -15,7 +15,7 @@ use kumiki_delay::CommandSender;
 use kumiki_graph::{Duration, Instant};
 use kumiki_io::{Clock as _, RealClock};
 use kumiki_lab::figure::{Axis, Figure, Point, Series, Shape};
-use kumiki_lab::page::{Course, Page, Part};
+use kumiki_lab::page::{Page, Part, PointSeries};
 use kumiki_lab::table::{Cell, Table};
 use kumiki_live::private;
 use kumiki_octets::text::counted;
@@ -276,7 +276,7 @@ fn said(total: &Counted, took: f64) -> String {
 /// One curve of a figure: what of which direction, and its name.
 type Curve = (&'static str, fn(&Counted, f64) -> f64);
 
-fn course(seen: &RunSamples) -> Course {
+fn course(seen: &RunSamples) -> PointSeries {
     let rate: [Curve; 1] = [("", |it, took| it.octets_out * 8.0 / took.max(1e-9) / 1e6)];
     let queue: [Curve; 1] = [("", |it, _| it.queue)];
     let delay: [Curve; 1] = [("", |it, _| it.delay_ms)];
@@ -294,7 +294,7 @@ fn course(seen: &RunSamples) -> Course {
         Some((figure, table))
     });
     let notes = changes.iter().map(|(at, what)| format!("At {at:.1} s: {what}."));
-    Course { place: String::new(), notes: notes.collect(), figures: figures.collect() }
+    PointSeries { place: String::new(), notes: notes.collect(), figures: figures.collect() }
 }
 
 /// `None` where all of it is nothing.

@@ -59,7 +59,7 @@ use crate::workload::UdpSink;
 pub use changing::{LineState, LineUpdate, LiveLine};
 pub(crate) use counters::OF_NODE;
 pub use counters::{COUNTERS, CounterGroup, CounterMeaning, unit_of_counter};
-use fault::Fault;
+use fault::ScenarioError;
 pub use flows::{Flow, Sender};
 use hosts::in_world::{HostsInWorld, HostsPlan, profiles_by_host};
 pub use kumiki_inet::tcp::Limit;
@@ -74,7 +74,7 @@ use power::Power;
 use presence::Presence;
 pub use real::RealHost;
 pub use series::{Sample, SampleOf, Samples};
-pub use steps::Course;
+pub use steps::GoodputSteps;
 use taps::Taps;
 pub use units::Units;
 pub use window::{ControlShare, WindowUse};
@@ -103,12 +103,12 @@ impl Options {
 /// their kinds, and the host's devices by name: for runs in real time. Nothing has a price.
 ///
 /// # Errors
-/// A [`Fault`] whose path begins at the host's keys.
+/// A [`ScenarioError`] whose path begins at the host's keys.
 pub fn graph_of_host(
     spec: &Host,
     nodes: Vec<(&str, Box<dyn Protocol>)>,
     seed: u64,
-) -> Result<(Graph, BTreeMap<String, DeviceId>), Fault> {
+) -> Result<(Graph, BTreeMap<String, DeviceId>), ScenarioError> {
     const NAME: &str = "host";
     let mut programs = programs::Programs::default();
     for (node, program) in nodes {
@@ -122,12 +122,12 @@ pub fn graph_of_host(
 /// A node of the kind `kind` on the layers `below`, from settings as a scenario has them: for graphs that are no host's.
 ///
 /// # Errors
-/// A [`Fault`] whose path begins at the node's settings.
-pub fn node_of(kind: &str, settings: &toml::Table, below: &[String]) -> Result<Box<dyn Protocol>, Fault> {
+/// A [`ScenarioError`] whose path begins at the node's settings.
+pub fn node_of(kind: &str, settings: &toml::Table, below: &[String]) -> Result<Box<dyn Protocol>, ScenarioError> {
     let host = Host::default();
     let place = protocols::NodePlace { host: &host, below, trace: false };
     let built = protocols::build(kind, settings, place)?;
-    built.ok_or_else(|| Fault::new(format!("there is no kind of node {kind:?}")))
+    built.ok_or_else(|| ScenarioError::new(format!("there is no kind of node {kind:?}")))
 }
 
 /// An experiment that has been built and not yet run.
@@ -171,8 +171,8 @@ impl RunTimes {
     /// Those of `[run]`.
     ///
     /// # Errors
-    /// A [`Fault`] whose path begins at the top of the scenario.
-    fn of(runs: &Runs) -> Result<Self, Fault> {
+    /// A [`ScenarioError`] whose path begins at the top of the scenario.
+    fn of(runs: &Runs) -> Result<Self, ScenarioError> {
         let time = |key, text: &String| fault::quantity(&["run", key], text);
         Ok(Self {
             warm_up: runs.warm_up.as_ref().map(|text| time("warm_up", text)).transpose()?.unwrap_or_default(),
@@ -197,7 +197,7 @@ pub struct Run {
     /// Values over time, where they were asked for.
     pub samples: Option<Samples>,
     /// The goodput of the parts of the measured time, where it was asked for.
-    pub course: Option<Course>,
+    pub course: Option<GoodputSteps>,
     /// Set where the world stopped at one instant because something went round without time passing; the figures then
     /// mean nothing.
     pub standstill: Option<Standstill>,
@@ -207,17 +207,17 @@ impl Experiment {
     /// Builds what `scenario` describes. All of its input is checked here; a built experiment runs.
     ///
     /// # Errors
-    /// A [`Fault`] whose path begins at the top of the scenario.
+    /// A [`ScenarioError`] whose path begins at the top of the scenario.
     pub fn build(
         scenario: &Scenario,
         profiles: &BTreeMap<String, Profile>,
         seed: u64,
         options: &Options,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, ScenarioError> {
         let (own, left_out) = options.live.then(|| scenario.without_loads_of_real_hosts()).unzip();
         let left_out = left_out.unwrap_or_default();
         if !options.live && scenario.load.is_empty() && scenario.real_hosts().next().is_none() {
-            return Err(Fault::new("nothing to do")
+            return Err(ScenarioError::new("nothing to do")
                 .expected("a load, such as [load.bulk], or for `kumiki live` a host that is real"));
         }
         let scenario = &*clocks::drawn(own.as_ref().unwrap_or(scenario), seed);

@@ -15,7 +15,7 @@ mod bar;
 mod course;
 
 use bar::Bar;
-use course::Course;
+use course::ProgressLine;
 pub(crate) use course::spoken;
 
 /// The least time between two plain lines.
@@ -53,7 +53,7 @@ impl Stopwatch {
 pub struct Progress {
     form: Form,
     started: Instant,
-    course: Course,
+    course: ProgressLine,
 }
 
 enum Form {
@@ -114,7 +114,7 @@ impl Progress {
     }
 
     fn with_form(what: &str, total: u64, form: Form) -> Self {
-        Self { form, started: now(), course: Course::new(&shown::line(what), total) }
+        Self { form, started: now(), course: ProgressLine::new(&shown::line(what), total) }
     }
 
     /// Says what is being done: "fig7, 48 KiB, 50 sessions". Shown beside the bar and on the next line.

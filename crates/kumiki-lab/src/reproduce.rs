@@ -15,7 +15,7 @@ use crate::figure::Figure;
 use crate::page::Flow;
 use crate::progress::Cost;
 use crate::rows::{Output, OutputError, Row};
-use crate::scenario::{Choice, Document, Fault, Point};
+use crate::scenario::{Choice, Document, Point, ScenarioError};
 
 mod bounds;
 mod captures;
@@ -92,8 +92,8 @@ pub trait Runner: Sync {
     ///
     /// # Errors
     ///
-    /// A [`Fault`] with the path of the wrong value; file and line are added.
-    fn check(&self, _point: &Point) -> Result<(), Fault> {
+    /// A [`ScenarioError`] with the path of the wrong value; file and line are added.
+    fn check(&self, _point: &Point) -> Result<(), ScenarioError> {
         Ok(())
     }
 
@@ -162,7 +162,7 @@ pub struct Results {
 }
 
 /// What `--quick` leaves out of `document`, of which it has `points`.
-fn left_out(document: &Document, choice: &Choice, points: &[Point]) -> Result<Arc<[Point]>, Fault> {
+fn left_out(document: &Document, choice: &Choice, points: &[Point]) -> Result<Arc<[Point]>, ScenarioError> {
     if !choice.quick {
         return Ok(Arc::default());
     }
@@ -172,9 +172,9 @@ fn left_out(document: &Document, choice: &Choice, points: &[Point]) -> Result<Ar
 }
 
 /// Whether `point` can be run, and can have rows.
-fn check(point: &Point, runner: &impl Runner) -> Result<(), Fault> {
+fn check(point: &Point, runner: &impl Runner) -> Result<(), ScenarioError> {
     runner.check(point)?;
-    point.row().check().map_err(|why| Fault::at(["report", "rows"], why.to_string()))
+    point.row().check().map_err(|why| ScenarioError::at(["report", "rows"], why.to_string()))
 }
 
 impl Plan {
@@ -187,14 +187,14 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Fault`]: the first thing that is wrong in a document, and [what else is](Fault::others), as far as that can be told.
-    pub fn new(documents: &[Document], choice: &Choice, runner: &impl Runner) -> Result<Self, Fault> {
+    /// [`ScenarioError`]: the first thing that is wrong in a document, and [what else is](ScenarioError::others), as far as that can be told.
+    pub fn new(documents: &[Document], choice: &Choice, runner: &impl Runner) -> Result<Self, ScenarioError> {
         let mut parts = Vec::with_capacity(documents.len());
         for document in documents {
             if document.name().len() > LONGEST_NAME {
                 let problem =
                     format!("a name of {} octets, and files of its results are called by it", document.name().len());
-                let fault = Fault::new(problem).in_file(document.file());
+                let fault = ScenarioError::new(problem).in_file(document.file());
                 return Err(fault.expected(format!("no more than {LONGEST_NAME}, without .toml")));
             }
             let points = document.checked(choice, |point| check(point, runner))?;
@@ -227,7 +227,7 @@ impl Plan {
     }
 
     /// The key of each point, in order.
-    fn keys(&self) -> Result<Vec<String>, Fault> {
+    fn keys(&self) -> Result<Vec<String>, ScenarioError> {
         let points = self.parts.iter().flat_map(|part| part.points.iter().map(|point| (&part.name, point)));
         points.map(|(name, point)| key::of(name, point, &self.choice)).collect()
     }

@@ -58,10 +58,10 @@ pub(crate) mod directions;
 mod drawing;
 mod elsewhere;
 mod ends;
+pub(crate) mod error;
+mod errors;
 mod event;
 mod expand;
-pub(crate) mod fault;
-mod faults;
 mod filled;
 mod first;
 mod groups;
@@ -90,14 +90,14 @@ mod workload;
 pub use amount::Amount;
 pub(crate) use amount::is_word;
 pub use claim::Claim;
+pub use error::{ErrorPlace, ScenarioError, nearest, quantity};
+pub(crate) use errors::ScenarioErrors;
 pub use event::Event;
-pub use fault::{Fault, FaultPlace, nearest, quantity};
-pub(crate) use faults::Faults;
 pub use first::First;
 pub use happenings::Happening;
 pub use load::{Choice, Document, Point};
 pub use real::{HostProgram, Real};
-pub use report::{Compare, Growth, Report, Tasks, Trend, Window, Within};
+pub use report::{Compare, Growth, Report, Tasks, Tolerance, Trend, Window};
 pub use runs::{Confidence, Repeat, Runs};
 pub use tables::Tables;
 pub use workload::{Nodes, Workload};
@@ -399,8 +399,8 @@ impl Switch {
     /// What it is, with its settings.
     ///
     /// # Errors
-    /// A [`Fault`] whose path begins at the keys of the switch.
-    pub fn switch(&self) -> Result<medium::Switch, Fault> {
+    /// A [`ScenarioError`] whose path begins at the keys of the switch.
+    pub fn switch(&self) -> Result<medium::Switch, ScenarioError> {
         medium::read_switch(&self.kind, &self.settings)
     }
 
@@ -447,8 +447,8 @@ impl Link {
     /// What it is, with its settings.
     ///
     /// # Errors
-    /// A [`Fault`] whose path begins at the keys of the link.
-    pub fn line(&self) -> Result<medium::Line, Fault> {
+    /// A [`ScenarioError`] whose path begins at the keys of the link.
+    pub fn line(&self) -> Result<medium::Line, ScenarioError> {
         medium::read(&medium::LINES, &self.medium, &self.settings)
     }
 
@@ -456,7 +456,7 @@ impl Link {
     ///
     /// # Errors
     /// As [`Self::line`].
-    pub(crate) fn line_at_first(&self) -> Result<medium::Line, Fault> {
+    pub(crate) fn line_at_first(&self) -> Result<medium::Line, ScenarioError> {
         let own = self.settings.iter().filter(|(key, _)| *key != "schedule");
         let mut own: toml::Table = own.map(|(key, value)| (key.clone(), value.clone())).collect();
         let steps = self.settings.get("schedule").and_then(toml::Value::as_array);
@@ -533,8 +533,8 @@ impl Ring {
     /// What it is, with its settings.
     ///
     /// # Errors
-    /// A [`Fault`] whose path begins at the keys of the ring.
-    pub fn ring(&self) -> Result<medium::Ring, Fault> {
+    /// A [`ScenarioError`] whose path begins at the keys of the ring.
+    pub fn ring(&self) -> Result<medium::Ring, ScenarioError> {
         medium::read(&medium::RINGS, &self.medium, &self.settings)
     }
 

@@ -22,7 +22,7 @@ pub mod talker;
 pub mod udp_sink;
 pub mod udp_source;
 
-pub use bell::{Bell, Happened, Ringer};
+pub use bell::{Bell, Ringer, TransferEvent};
 pub use files::{FileConfig, FileDirection, FileKeeper, FileKeeperConfig, FileUser, FileUserConfig};
 pub use idle::Idle;
 pub use ping::{Ping, PingConfig};

@@ -30,7 +30,7 @@ use capture::Capture;
 use kumiki_lab::capture::Stream;
 use kumiki_lab::medium::FrameImpair;
 use kumiki_lab::scenario::tree::{Node, Origin};
-use kumiki_lab::scenario::{self, Fault, FaultPlace};
+use kumiki_lab::scenario::{self, ErrorPlace, ScenarioError};
 pub use kumiki_lab::{refusal, shown};
 use kumiki_pcapng::CaptureError;
 use private::CaptureBudget;
@@ -135,8 +135,8 @@ impl SimEther {
     /// Refuses addresses of other machines, and those by which others reach this one.
     ///
     /// # Errors
-    /// A [`Fault`] that says which, and what to do.
-    pub fn keep_to_loopback(&self) -> Result<(), Fault> {
+    /// A [`ScenarioError`] that says which, and what to do.
+    pub fn keep_to_loopback(&self) -> Result<(), ScenarioError> {
         let own = [("--sim-ether", self.local)];
         let via = self.via.map(|via| ("--via", via));
         let others = self.stations.iter().map(|it| ("--station", *it));
@@ -144,7 +144,8 @@ impl SimEther {
         match all.find(|(_, address)| !address.ip().is_loopback()) {
             Some((option, address)) => {
                 let why = format!("{address} is not on the loopback interface");
-                Err(Fault::at([option], why).expected("an address of 127.0.0.0/8, or --beyond-loopback as well"))
+                Err(ScenarioError::at([option], why)
+                    .expected("an address of 127.0.0.0/8, or --beyond-loopback as well"))
             }
             None => Ok(()),
         }
@@ -193,22 +194,22 @@ impl Stack {
     /// VNET, and its packets are in the frames. A program called `ping` stands on ICMP, so on IP, whatever `transport` is.
     ///
     /// # Errors
-    /// A [`Fault`] where `address` is of IPv6, for ARP resolves addresses of IPv4, and where the socket's cannot be a station's.
+    /// A [`ScenarioError`] where `address` is of IPv6, for ARP resolves addresses of IPv4, and where the socket's cannot be a station's.
     pub fn sim_ether(
         program: &str,
         transport: Transport,
         address: Network,
         mtu: u16,
         socket: &SimEther,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, ScenarioError> {
         let IpAddr::V4(own) = address.address else {
-            return Err(Fault::at(["--addr"], "ARP resolves IPv4 addresses")
+            return Err(ScenarioError::at(["--addr"], "ARP resolves IPv4 addresses")
                 .expected("an IPv4 address and its prefix, such as 192.168.3.1/24"));
         };
         let station = socket.local;
         if station.ip().is_unspecified() || station.port() == 0 || station.port() % 2 == 1 {
             let why = format!("no station can be at {station}");
-            return Err(Fault::at(["--sim-ether"], why)
+            return Err(ScenarioError::at(["--sim-ether"], why)
                 .expected("a host's IPv4 address and an even port, such as 127.0.0.1:7000"));
         }
         let is_ping = program == "ping";
@@ -301,24 +302,26 @@ impl Stack {
     /// Applies settings written as `node.key=value`, such as `tcp.sack=false`.
     ///
     /// # Errors
-    /// A [`Fault`] where one names no node of this stack.
-    pub fn set(&mut self, sets: &[String]) -> Result<(), Fault> {
+    /// A [`ScenarioError`] where one names no node of this stack.
+    pub fn set(&mut self, sets: &[String]) -> Result<(), ScenarioError> {
         for text in sets {
-            let place = || FaultPlace::Set(text.clone());
+            let place = || ErrorPlace::Set(text.clone());
             let (path, value) = assignment(text)?;
             let [node, keys @ .., last] = path.as_slice() else {
-                return Err(Fault::new("no key").in_place(place()).expected("NODE.KEY=VALUE, such as tcp.sack=false"));
+                return Err(ScenarioError::new("no key")
+                    .in_place(place())
+                    .expected("NODE.KEY=VALUE, such as tcp.sack=false"));
             };
             let known = self.layers();
             if !known.contains(node) {
-                return Err(Fault::unknown(std::iter::empty::<&str>(), "layer", node, &known).in_place(place()));
+                return Err(ScenarioError::unknown(std::iter::empty::<&str>(), "layer", node, &known).in_place(place()));
             }
             let mut table = self.host.settings.entry((*node).to_owned()).or_default();
             for key in keys {
                 let inner = table.entry((*key).to_owned()).or_insert_with(|| toml::Table::new().into());
                 table = inner
                     .as_table_mut()
-                    .ok_or_else(|| Fault::at(&path, format!("{key:?} is no table")).in_place(place()))?;
+                    .ok_or_else(|| ScenarioError::at(&path, format!("{key:?} is no table")).in_place(place()))?;
             }
             table.insert((*last).to_owned(), value);
         }
@@ -343,12 +346,12 @@ impl Stack {
     /// The graph.
     ///
     /// # Errors
-    /// A [`Fault`] that names the setting which is wrong.
-    fn build(&self, program: Box<dyn Protocol>, seed: u64) -> Result<(Graph, DeviceId), Fault> {
+    /// A [`ScenarioError`] that names the setting which is wrong.
+    fn build(&self, program: Box<dyn Protocol>, seed: u64) -> Result<(Graph, DeviceId), ScenarioError> {
         let nodes = vec![(self.program.as_str(), program)];
         let (graph, devices) = self.graph(nodes, seed)?;
         let device = devices.get(&self.device).copied();
-        let device = device.ok_or_else(|| Fault::new("the stack stands on no device"))?;
+        let device = device.ok_or_else(|| ScenarioError::new("the stack stands on no device"))?;
         Ok((graph, device))
     }
 }
@@ -359,17 +362,17 @@ impl Stack {
         &self,
         nodes: Vec<(&str, Box<dyn Protocol>)>,
         seed: u64,
-    ) -> Result<(Graph, BTreeMap<String, DeviceId>), Fault> {
+    ) -> Result<(Graph, BTreeMap<String, DeviceId>), ScenarioError> {
         kumiki_lab::experiment::graph_of_host(&self.host, nodes, seed).map_err(|fault| self.locate(fault))
     }
 
     /// A fault with the setting that it is about.
-    fn locate(&self, fault: Fault) -> Fault {
+    fn locate(&self, fault: ScenarioError) -> ScenarioError {
         let path: Vec<&str> = fault.path().iter().map(String::as_str).collect();
         let is_it = |text: &&String| assignment(text).is_ok_and(|(set, _)| set == path);
         match self.sets.iter().rev().find(is_it) {
             Some(text) => {
-                let place = FaultPlace::Set(text.clone());
+                let place = ErrorPlace::Set(text.clone());
                 fault.in_place(place)
             }
             None => fault,
@@ -378,9 +381,9 @@ impl Stack {
 }
 
 /// `a.b=value`: the path, and the value as TOML writes it, or else as text.
-fn assignment(text: &str) -> Result<(Vec<&str>, toml::Value), Fault> {
+fn assignment(text: &str) -> Result<(Vec<&str>, toml::Value), ScenarioError> {
     let Some((name, written)) = text.split_once('=') else {
-        return Err(Fault::new("no \"=\"").in_place(FaultPlace::Set(text.to_owned())).expected("NAME=VALUE"));
+        return Err(ScenarioError::new("no \"=\"").in_place(ErrorPlace::Set(text.to_owned())).expected("NAME=VALUE"));
     };
     let written = written.trim();
     let value = Node::parse_value(written, Origin::Set(0))
@@ -391,8 +394,8 @@ fn assignment(text: &str) -> Result<(Vec<&str>, toml::Value), Fault> {
 /// What goes wrong on the line, from `key=value` of what a scenario has as `impair`, such as `loss=0.05`.
 ///
 /// # Errors
-/// A [`Fault`] where there is no such key, or the value is none for it.
-pub fn impair(texts: &[String]) -> Result<Option<FrameImpair>, Fault> {
+/// A [`ScenarioError`] where there is no such key, or the value is none for it.
+pub fn impair(texts: &[String]) -> Result<Option<FrameImpair>, ScenarioError> {
     let mut table = toml::Table::new();
     for text in texts {
         let (path, value) = assignment(text)?;
@@ -481,7 +484,7 @@ pub struct Line {
 pub enum LiveError {
     /// Something on the command line is wrong.
     #[error("{0}")]
-    Input(#[from] Fault),
+    Input(#[from] ScenarioError),
     /// The graph is not complete.
     #[error("{0}")]
     Start(#[from] kumiki_io::CannotStart),
@@ -746,7 +749,7 @@ pub fn uncaptured(path: &Path, why: CaptureError) -> LiveError {
     if let CaptureError::Io(why) = why {
         return place("--pcap", path, refusal::Access::Write)(why);
     }
-    Fault::new(format!("--pcap {}: {why}", path.display())).into()
+    ScenarioError::new(format!("--pcap {}: {why}", path.display())).into()
 }
 
 /// Has standard error say, once, that captures have ended, and why: standard output may be a line or JSON.

@@ -1,7 +1,6 @@
 //! Errors, with the words of the command line.
 
 use kumiki_lab::rows::{ColumnError, OutputError};
-use kumiki_lab::scenario::Fault;
 use pyo3::PyErr;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
@@ -19,7 +18,7 @@ create_exception!(
     "Results cannot be written, gone on with, or put together: says which file, and why."
 );
 
-pub(crate) fn fault(fault: &Fault) -> PyErr {
+pub(crate) fn fault(fault: &kumiki_lab::scenario::ScenarioError) -> PyErr {
     ScenarioError::new_err(fault.to_string())
 }
 

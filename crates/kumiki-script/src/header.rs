@@ -26,7 +26,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::virtual_time::Virtual;
-use kumiki_lab::scenario::Fault;
+use kumiki_lab::scenario::ScenarioError;
 use kumiki_lab::scenario::quantity;
 use kumiki_lab::scenario::tree::{Entry, Node, Origin, Source, Value};
 
@@ -101,7 +101,7 @@ impl LinuxTerms {
     }
 }
 
-fn span(text: &str) -> Result<Duration, Fault> {
+fn span(text: &str) -> Result<Duration, ScenarioError> {
     quantity(&["linux", "tolerance"], text)
 }
 
@@ -159,7 +159,7 @@ impl Header {
     ///
     /// # Errors
     /// What is wrong, at its line of `file`.
-    pub(super) fn read(file: &str, text: &str) -> Result<Self, Fault> {
+    pub(super) fn read(file: &str, text: &str) -> Result<Self, ScenarioError> {
         let root = Node::parse(text).map_err(|fault| fault.in_file(file))?;
         let source = Source { file, root: &root, sets: &[] };
         let header = Self::of(&root, &source).map_err(|fault| source.locate(fault))?;
@@ -167,15 +167,15 @@ impl Header {
         Ok(header)
     }
 
-    fn of(root: &Node, source: &Source<'_>) -> Result<Self, Fault> {
+    fn of(root: &Node, source: &Source<'_>) -> Result<Self, ScenarioError> {
         let raw: Raw = source.read(root, &[])?;
         if raw.ip != 4 && raw.ip != 6 {
-            let fault = Fault::at(["ip"], "there is no such version of IP here");
+            let fault = ScenarioError::at(["ip"], "there is no such version of IP here");
             return Err(fault.expected("4 or 6"));
         }
         let least = if raw.ip == 4 { 68 } else { 1280 };
         if raw.mtu < least {
-            let fault = Fault::at(["mtu"], "the MTU is too small");
+            let fault = ScenarioError::at(["mtu"], "the MTU is too small");
             return Err(fault.expected(format!("at least {least}")));
         }
         let linux = match root.child("linux") {
@@ -183,7 +183,7 @@ impl Header {
             Some(Node { value: Value::Text(text), .. }) => {
                 let why = text.strip_prefix("no: ").unwrap_or_default().trim();
                 if why.is_empty() {
-                    let fault = Fault::at(["linux"], "that says nothing");
+                    let fault = ScenarioError::at(["linux"], "that says nothing");
                     return Err(fault.expected("\"no: \" and the reason, or a table"));
                 }
                 Linux::No(why.to_owned())

@@ -37,7 +37,7 @@ pub use parse::parse;
 
 use judge::{Judge, Strictness};
 use kumiki_lab::refusal::{self, Access};
-use kumiki_lab::scenario::Fault;
+use kumiki_lab::scenario::ScenarioError;
 
 /// How the names of scripts end.
 pub const ENDING: &str = "script";
@@ -104,7 +104,7 @@ fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
 ///
 /// # Errors
 /// A setting is wrong.
-pub fn run(script: &Script, record: bool) -> Result<ScriptOutcome, Fault> {
+pub fn run(script: &Script, record: bool) -> Result<ScriptOutcome, ScenarioError> {
     let stack = virtual_time::Virtual::new(&script.header)?;
     let strict =
         Strictness { tolerance: Duration::ZERO, windows: true, push: true, quick_acks: false, resets: true, record };

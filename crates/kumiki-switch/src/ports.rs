@@ -11,7 +11,7 @@ use kumiki_io::{
 use super::callers::Callers;
 use super::config::{Kind, Port, PortCarrier};
 use kumiki_lab::experiment::node_of;
-use kumiki_lab::scenario::Fault;
+use kumiki_lab::scenario::ScenarioError;
 use kumiki_live::{LiveError, system};
 
 /// The most octets of a call that wait for a peer that does not read: two packets of the largest size.
@@ -50,8 +50,8 @@ fn unless(table: &mut toml::Table, key: &str, value: impl Into<toml::Value>) {
 /// The nodes of a port. `listens` is where its device listens, if that is known already; over XOT a caller may be without a packet for `timeout`, unless the port says.
 ///
 /// # Errors
-/// A [`Fault`] whose path leads to the setting.
-pub(super) fn nodes(port: &Port, listens: Option<SocketAddr>, timeout: Duration) -> Result<Vec<Layer>, Fault> {
+/// A [`ScenarioError`] whose path leads to the setting.
+pub(super) fn nodes(port: &Port, listens: Option<SocketAddr>, timeout: Duration) -> Result<Vec<Layer>, ScenarioError> {
     let mut layers: Vec<Layer> = Vec::new();
     let lower = |what: &str| format!("{}.{what}", port.name);
     let mut x25 = port.x25.clone();
@@ -64,21 +64,22 @@ pub(super) fn nodes(port: &Port, listens: Option<SocketAddr>, timeout: Duration)
     };
     if let Some(other) = x25.get("over").filter(|it| it.as_str() != Some(over)) {
         let why = format!("{other} is not what a port of this kind is over");
-        return Err(Fault::at(["port", &port.name, "x25", "over"], why).expected(format!("nothing, or {over:?}")));
+        return Err(
+            ScenarioError::at(["port", &port.name, "x25", "over"], why).expected(format!("nothing, or {over:?}"))
+        );
     }
     unless(&mut x25, "over", over);
     if over != "link" && x25.contains_key("idle") {
         let why = "a port of this kind has no link that could be ended and asked for again";
-        return Err(
-            Fault::at(["port", &port.name, "x25", "idle"], why).expected("this with kind \"lapb\", and nothing here")
-        );
+        return Err(ScenarioError::at(["port", &port.name, "x25", "idle"], why)
+            .expected("this with kind \"lapb\", and nothing here"));
     }
     let mut add = |name: String, kind: &'static str, table: &toml::Table, below: &str| {
         let key = if kind == "eth" { "on" } else { kind };
         let node =
             node_of(kind, table, &[below.to_owned()]).map_err(|fault| fault.under(&["port", &port.name, key]))?;
         layers.push((name, kind, node));
-        Ok::<(), Fault>(())
+        Ok::<(), ScenarioError>(())
     };
     let device = lower("device");
     match &port.kind {

@@ -43,7 +43,7 @@ use std::path::Path;
 use kumiki_graph::Instant;
 use kumiki_lab::experiment::{LiveWorld, RealHost};
 use kumiki_lab::laboratory::Laboratory;
-use kumiki_lab::scenario::{Choice, Document, Fault, Point};
+use kumiki_lab::scenario::{Choice, Document, Point, ScenarioError};
 use kumiki_net::sim::{self, HostBetween, Net, NetworkModel, SimError};
 use kumiki_net::tcp::config::Config;
 use kumiki_octets::Message;
@@ -54,14 +54,14 @@ use kumiki_octets::Message;
 pub enum TestbedError {
     /// Something is wrong with the scenario, or with what was [set](Testbed::set) in it.
     #[error("{0}")]
-    Scenario(Fault),
+    Scenario(ScenarioError),
     /// A host of it cannot have programs.
     #[error("{0}")]
     Host(SimError),
 }
 
-impl From<Fault> for TestbedError {
-    fn from(fault: Fault) -> Self {
+impl From<ScenarioError> for TestbedError {
+    fn from(fault: ScenarioError) -> Self {
         Self::Scenario(fault)
     }
 }
@@ -154,7 +154,7 @@ impl Testbed {
         Ok(())
     }
 
-    fn point(&self) -> Result<Point, Fault> {
+    fn point(&self) -> Result<Point, ScenarioError> {
         self.document.first_checked(&self.choice, |point| Laboratory::live(point).map(drop)).map(|first| first.point)
     }
 
@@ -163,14 +163,16 @@ impl Testbed {
         std::sync::Arc::make_mut(&mut point.scenario).run.seed = seed;
         let world = Laboratory::live(&point).map_err(|fault| point.locate(fault))?;
         if world.real().is_empty() {
-            let fault =
-                Fault::at(["host"], "no program is at any host").expected("Testbed::at with the names of hosts");
+            let fault = ScenarioError::at(["host"], "no program is at any host")
+                .expected("Testbed::at with the names of hosts");
             return Err(point.locate(fault).into());
         }
         if let Some(host) = world.real().iter().find(|it| it.real.is_ethernet()) {
             let path = ["host", &host.name, "real"];
-            let fault =
-                Fault::at(path, "frames of Ethernet of this machine or of a socket, which are not in virtual time");
+            let fault = ScenarioError::at(
+                path,
+                "frames of Ethernet of this machine or of a socket, which are not in virtual time",
+            );
             return Err(point.locate(fault.expected("Testbed::at with its name: programs are there, then")).into());
         }
         let host = |it: &RealHost| HostBetween {

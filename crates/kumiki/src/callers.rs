@@ -4,7 +4,7 @@ use core::str::FromStr;
 
 use clap::Args;
 use kumiki_lab::quantity::Octets;
-use kumiki_lab::scenario::Fault;
+use kumiki_lab::scenario::ScenarioError;
 use kumiki_live::memory::LEAST;
 use kumiki_live::private::SHORTEST;
 use kumiki_live::{Duration, admission};
@@ -70,7 +70,7 @@ pub(crate) fn memory(text: &str) -> Result<u64, Stop> {
     let octets = option::<Octets>("--memory", text)?.count();
     if octets < LEAST {
         let why = format!("{text:?} is not enough for anybody to be served");
-        return Err(Fault::at(["--memory"], why).expected(format!("{} or more", Octets::new(LEAST))).into());
+        return Err(ScenarioError::at(["--memory"], why).expected(format!("{} or more", Octets::new(LEAST))).into());
     }
     Ok(octets)
 }
@@ -80,7 +80,9 @@ pub(crate) fn pcap_most(text: &str) -> Result<u64, Stop> {
     let octets = option::<Octets>("--pcap-most", text)?.count();
     if octets < SHORTEST {
         let why = format!("{text:?} is not enough for a capture to begin");
-        return Err(Fault::at(["--pcap-most"], why).expected(format!("{} or more", Octets::new(SHORTEST))).into());
+        return Err(ScenarioError::at(["--pcap-most"], why)
+            .expected(format!("{} or more", Octets::new(SHORTEST)))
+            .into());
     }
     Ok(octets)
 }

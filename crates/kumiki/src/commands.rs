@@ -8,7 +8,7 @@ use kumiki_lab::laboratory::Laboratory;
 use kumiki_lab::refusal::{self, Access};
 use kumiki_lab::reproduce::Runner as _;
 use kumiki_lab::rows::{OutputError, RowError};
-use kumiki_lab::scenario::{Choice, Document, Fault, First, Point};
+use kumiki_lab::scenario::{Choice, Document, First, Point, ScenarioError};
 pub(crate) use kumiki_lab::shown::{line as shown, lines as lines_shown};
 
 use kumiki_pcapng::CaptureError;
@@ -50,8 +50,8 @@ pub(crate) enum Stop {
     },
 }
 
-impl From<Fault> for Stop {
-    fn from(fault: Fault) -> Self {
+impl From<ScenarioError> for Stop {
+    fn from(fault: ScenarioError) -> Self {
         // The input can be read; it is what it describes that cannot run.
         if fault.is_of_topology() { Self::Failed(fault.to_string()) } else { Self::Input(fault.to_string()) }
     }
@@ -217,7 +217,10 @@ fn of_papers(documents: Vec<Document>, papers: &[u8]) -> Result<Vec<Document>, S
 }
 
 /// The scenario as its first point has it, of which `check` finds nothing wrong.
-pub(crate) fn first_point(args: cli::Scenario, check: impl Fn(&Point) -> Result<(), Fault>) -> Result<First, Stop> {
+pub(crate) fn first_point(
+    args: cli::Scenario,
+    check: impl Fn(&Point) -> Result<(), ScenarioError>,
+) -> Result<First, Stop> {
     let choice = Choice { set: args.set, quick: false, runs: None };
     Ok(Document::find(&args.name)?.first_checked(&choice, check)?)
 }

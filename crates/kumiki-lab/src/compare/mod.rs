@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use crate::rows::{Parameter, Scope};
-use crate::scenario::Fault;
+use crate::scenario::ScenarioError;
 use crate::sources::{Condition, Interval, Source, is_same, labelled};
 use crate::stats::{self, Level, Summary};
 
@@ -175,11 +175,11 @@ impl Comparison {
     ///
     /// # Errors
     ///
-    /// [`Fault`] where there are fewer than two, where none is called like the baseline, where a source lacks the value, or a file of measurements lacks a column
+    /// [`ScenarioError`] where there are fewer than two, where none is called like the baseline, where a source lacks the value, or a file of measurements lacks a column
     /// that says which point is meant.
-    pub fn new(mut sources: Vec<Source>, options: &Options) -> Result<Self, Fault> {
+    pub fn new(mut sources: Vec<Source>, options: &Options) -> Result<Self, ScenarioError> {
         if sources.len() < 2 {
-            return Err(Fault::new("only one result").expected("two or more to compare"));
+            return Err(ScenarioError::new("only one result").expected("two or more to compare"));
         }
         Source::check_over(&sources, &options.over)?;
         put_baseline_first(&mut sources, options)?;
@@ -272,11 +272,11 @@ impl Comparison {
 }
 
 /// Puts what the others are compared with before them, where [`Options::baseline`] names it.
-fn put_baseline_first(sources: &mut Vec<Source>, options: &Options) -> Result<(), Fault> {
+fn put_baseline_first(sources: &mut Vec<Source>, options: &Options) -> Result<(), ScenarioError> {
     if let Some(baseline) = &options.baseline {
         let names: Vec<&str> = sources.iter().map(Source::name).collect();
         let place = names.iter().position(|name| name == baseline);
-        let place = place.ok_or_else(|| Fault::unknown(["--baseline"], "result", baseline, &names))?;
+        let place = place.ok_or_else(|| ScenarioError::unknown(["--baseline"], "result", baseline, &names))?;
         let first = sources.remove(place);
         sources.insert(0, first);
     }
@@ -287,8 +287,8 @@ fn put_baseline_first(sources: &mut Vec<Source>, options: &Options) -> Result<()
 ///
 /// # Errors
 ///
-/// [`Fault`] where it is the baseline, or all others: then nothing is compared.
-fn unmet(sources: &[Source], options: &Options) -> Result<Vec<String>, Fault> {
+/// [`ScenarioError`] where it is the baseline, or all others: then nothing is compared.
+fn unmet(sources: &[Source], options: &Options) -> Result<Vec<String>, ScenarioError> {
     let mut all = Vec::new();
     for (place, source) in sources.iter().enumerate() {
         match Condition::unmet(&options.conditions, source) {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::place::{FLOW, Groups, LOAD};
 use super::{Compared, Key, Options, label};
 use crate::rows::{HALF_WIDTH, Parameter};
-use crate::scenario::Fault;
+use crate::scenario::ScenarioError;
 use crate::sources::{Condition, FoundColumn, Interval, Record, Source, empty, number, told, without};
 use crate::stats::{Level, Summary};
 
@@ -46,7 +46,12 @@ struct PointColumns<'a> {
 }
 
 impl<'a> PointColumns<'a> {
-    fn of(source: &'a Source, names: &[String], groups: &'a Groups, options: &'a Options) -> Result<Self, Fault> {
+    fn of(
+        source: &'a Source,
+        names: &[String],
+        groups: &'a Groups,
+        options: &'a Options,
+    ) -> Result<Self, ScenarioError> {
         let mut columns: Vec<(String, FoundColumn)> = Vec::new();
         for name in names {
             match source.find(name) {
@@ -64,7 +69,7 @@ impl<'a> PointColumns<'a> {
     }
 
     /// The point of `record`, which has what is `varied`.
-    fn key(&self, record: Record<'_>, varied: &[(String, Parameter)]) -> Result<Key, Fault> {
+    fn key(&self, record: Record<'_>, varied: &[(String, Parameter)]) -> Result<Key, ScenarioError> {
         let varied = varied.iter().map(|(name, value)| (name.clone(), told(value))).collect();
         let mut key = match record.row() {
             Some(row) => Key {
@@ -107,7 +112,7 @@ impl Side {
         groups: &Groups,
         options: &Options,
         left_out: &mut Vec<String>,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, ScenarioError> {
         let found = source.find(value).ok_or_else(|| source.lacks(value))?;
         source.check_numbers(&found)?;
         let points = PointColumns::of(source, names, groups, options)?;

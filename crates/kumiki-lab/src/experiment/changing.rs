@@ -4,8 +4,8 @@ use kumiki_graph::Duration;
 use kumiki_link::{Carrier, Discipline, Element, Impaired, Impairment, Rate, Serial, Shared, Stepped};
 use kumiki_sim::{ElementId, Plug, World};
 
-use super::fault::{Fault, fault};
-use crate::medium::{self, Framed, Line, Queue, Step, Wrong};
+use super::fault::{ScenarioError, fault};
+use crate::medium::{self, Framed, ImpairmentSchedule, Line, Queue, Step};
 
 /// A line of a [`LiveWorld`](super::LiveWorld).
 pub struct LiveLine {
@@ -77,7 +77,7 @@ impl LiveLine {
         name: &str,
         (medium, port): (ElementId, usize),
         (end, plug): (&str, Plug),
-        (wrong, seed): (Option<Wrong>, u64),
+        (wrong, seed): (Option<ImpairmentSchedule>, u64),
         world: &mut World,
     ) {
         let is_crossed = wrong.is_some();
@@ -109,8 +109,8 @@ impl LiveLine {
     /// Which of its ends `toward` means: 0 or 1. A host or switch alone is enough where it is at one end.
     ///
     /// # Errors
-    /// A [`Fault`] where it is none of them.
-    pub fn end(&self, toward: &str) -> Result<usize, Fault> {
+    /// A [`ScenarioError`] where it is none of them.
+    pub fn end(&self, toward: &str) -> Result<usize, ScenarioError> {
         medium::is_end(Some(toward), &self.ends)?;
         Ok(usize::from(!self.ends.first().is_some_and(|end| medium::is_named(toward, end))))
     }
@@ -118,8 +118,8 @@ impl LiveLine {
     /// Whether it can change so: what `step` says of both ways, and `queue` where what waits for it, or what it adds to frames, is to change.
     ///
     /// # Errors
-    /// A [`Fault`] that says what would be right.
-    pub fn judge(&self, step: &Step, queue: bool) -> Result<(), Fault> {
+    /// A [`ScenarioError`] that says what would be right.
+    pub fn judge(&self, step: &Step, queue: bool) -> Result<(), ScenarioError> {
         self.line.judge(&self.medium, step)?;
         if queue && self.serial.is_none() {
             let problem = format!("what waits for {} stays as it is", self.medium);

@@ -16,7 +16,7 @@ use kumiki_sim::{HostId, World};
 
 use super::flows::{self, Pair};
 use super::load::{Kind, Load};
-use crate::workload::{Happened, Ringer};
+use crate::workload::{Ringer, TransferEvent};
 
 /// What a sender had done at the two ends of its transfer.
 #[derive(Clone, Copy, Default, Debug)]
@@ -61,10 +61,10 @@ impl TransferEnds {
                     continue;
                 };
                 match happened {
-                    Happened::Opened { at, local, remote } => {
+                    TransferEvent::Opened { at, local, remote } => {
                         self.opened(world, hosts, (&ringer, load), (at, local, remote));
                     }
-                    Happened::Over { caller } => self.over(world, hosts, (&ringer.load, load), caller),
+                    TransferEvent::Over { caller } => self.over(world, hosts, (&ringer.load, load), caller),
                 }
             }
         }

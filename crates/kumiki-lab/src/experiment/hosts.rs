@@ -8,7 +8,7 @@ use kumiki_graph::ledger::{HandOut, Ledger, Pages, WakeUp};
 use kumiki_graph::{DeviceId, Duration, Graph, Pool, Prices, Service, TaskId, Work};
 use kumiki_sim::{AdapterConfig, Commands, CpuConfig, Host, Notice, TaskConfig};
 
-use super::fault::{Fault, fault, quantity, unknown};
+use super::fault::{ScenarioError, fault, quantity, unknown};
 use super::media::Random;
 use super::programs::Programs;
 use super::protocols::{self, NodePlace};
@@ -54,8 +54,13 @@ pub(super) struct Plan<'a> {
 /// Builds the host `name`.
 ///
 /// # Errors
-/// A [`Fault`] whose path begins at the host's keys.
-pub(super) fn build(name: &str, spec: &scenario::Host, profile: &Profile, plan: &mut Plan<'_>) -> Result<Built, Fault> {
+/// A [`ScenarioError`] whose path begins at the host's keys.
+pub(super) fn build(
+    name: &str,
+    spec: &scenario::Host,
+    profile: &Profile,
+    plan: &mut Plan<'_>,
+) -> Result<Built, ScenarioError> {
     let missing = || fault(&[], "it has no graph, nor is it like a host that has one");
     let layers = layers(spec.graph.as_ref().ok_or_else(missing)?);
     let mut graph = Graph::new(plan.seed, super::media::seed_of(plan.life, name, Random::Host));
@@ -114,7 +119,7 @@ pub(super) fn build(name: &str, spec: &scenario::Host, profile: &Profile, plan: 
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "a function for map_err")]
-fn graph_error(graph_error: kumiki_graph::GraphError) -> Fault {
+fn graph_error(graph_error: kumiki_graph::GraphError) -> ScenarioError {
     fault(&["graph"], graph_error.to_string())
 }
 
@@ -124,7 +129,7 @@ fn protocol(
     below: &[String],
     spec: &scenario::Host,
     plan: &mut Plan<'_>,
-) -> Result<Box<dyn kumiki_graph::Protocol>, Fault> {
+) -> Result<Box<dyn kumiki_graph::Protocol>, ScenarioError> {
     if let Some(program) = plan.programs.take(host, node) {
         return Ok(program);
     }
@@ -144,7 +149,10 @@ fn protocol(
 }
 
 /// What no node stands for is a device.
-fn add_devices(layers: &[(String, Vec<String>)], graph: &mut Graph) -> Result<BTreeMap<String, DeviceId>, Fault> {
+fn add_devices(
+    layers: &[(String, Vec<String>)],
+    graph: &mut Graph,
+) -> Result<BTreeMap<String, DeviceId>, ScenarioError> {
     let mut devices = BTreeMap::new();
     for lower in layers.iter().flat_map(|(_, below)| below) {
         let is_node = layers.iter().any(|(node, _)| node == lower);
@@ -183,7 +191,7 @@ impl<'a> Tasks<'a> {
     }
 
     /// Gives `host` the CPUs, and its tasks their places on them.
-    fn set(&self, host: &mut Host) -> Result<(), Fault> {
+    fn set(&self, host: &mut Host) -> Result<(), ScenarioError> {
         let mut cpus = Vec::new();
         for (name, cpu) in &self.profile.cpu {
             let switch = duration(&["profile", "cpu", name, "switch"], &cpu.switch)?;
@@ -211,11 +219,11 @@ impl<'a> Tasks<'a> {
     }
 }
 
-fn duration(path: &[&str], sourced: &Sourced) -> Result<Duration, Fault> {
+fn duration(path: &[&str], sourced: &Sourced) -> Result<Duration, ScenarioError> {
     quantity(path, &sourced.value)
 }
 
-fn price_list(prices: &BTreeMap<String, Sourced>) -> Result<Prices, Fault> {
+fn price_list(prices: &BTreeMap<String, Sourced>) -> Result<Prices, ScenarioError> {
     let mut list = Prices::default();
     for (name, price) in prices {
         let path = ["profile", "price", name.as_str()];
@@ -224,12 +232,12 @@ fn price_list(prices: &BTreeMap<String, Sourced>) -> Result<Prices, Fault> {
             let names: Vec<&str> = Work::ALL.into_iter().map(Work::name).collect();
             unknown(&path, "kind of work", name, &names)
         })?;
-        list.set(work, price.picoseconds().map_err(|invalid| Fault::quantity(path, &invalid))?);
+        list.set(work, price.picoseconds().map_err(|invalid| ScenarioError::quantity(path, &invalid))?);
     }
     Ok(list)
 }
 
-fn ledger(memory: &Memory) -> Result<Ledger, Fault> {
+fn ledger(memory: &Memory) -> Result<Ledger, ScenarioError> {
     let path = |key| ["profile", "memory", key];
     let octets = |key, sourced: &Sourced| quantity::<Octets>(&path(key), &sourced.value).map(Octets::count);
     let (page, size) = (octets("page", &memory.page)?, octets("size", &memory.size)?);
@@ -260,7 +268,7 @@ fn ledger(memory: &Memory) -> Result<Ledger, Fault> {
     }))
 }
 
-fn adapter(adapter: &crate::profile::Adapter) -> Result<AdapterConfig, Fault> {
+fn adapter(adapter: &crate::profile::Adapter) -> Result<AdapterConfig, ScenarioError> {
     let path = |key| ["profile", "adapter", key];
     let mut config = AdapterConfig::default();
     let time = |key, sourced: &Option<Sourced>| match sourced {

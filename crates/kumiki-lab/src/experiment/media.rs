@@ -11,9 +11,11 @@ use kumiki_sim::{ElementId, HostId, Plug, World};
 use siphasher::sip::SipHasher13;
 
 use super::changing::LiveLine;
-use super::fault::{Fault, fault, unknown};
+use super::fault::{ScenarioError, fault, unknown};
 use super::occupied::AllOccupied;
-use crate::medium::{self, AtmSwitch, Device, Discard, EthernetSwitch, Frames, Line, Service, Step, Waits, Wrong};
+use crate::medium::{
+    self, AtmSwitch, Device, Discard, EthernetSwitch, Frames, ImpairmentSchedule, Line, Service, Step, Waits,
+};
 use crate::profile::Profile;
 use crate::scenario::{Host, Link, Scenario};
 use crate::topology::legs_of_cells;
@@ -43,12 +45,12 @@ pub(super) struct LineEnds<'a> {
 /// Puts the lines of `scenario` into `world`. Returns those that can be changed from outside, by name.
 ///
 /// # Errors
-/// A [`Fault`] whose path begins at the top of the scenario.
+/// A [`ScenarioError`] whose path begins at the top of the scenario.
 pub(super) fn add_links(
     scenario: &Scenario,
     ends: &mut LineEnds<'_>,
     world: &mut World,
-) -> Result<BTreeMap<String, LiveLine>, Fault> {
+) -> Result<BTreeMap<String, LiveLine>, ScenarioError> {
     let mut live = BTreeMap::new();
     ends.switches.judge_loops(scenario)?;
     for (name, link) in &scenario.link {
@@ -70,7 +72,7 @@ fn add_link(
     scenario: &Scenario,
     ends: &mut LineEnds<'_>,
     world: &mut World,
-) -> Result<Option<LiveLine>, Fault> {
+) -> Result<Option<LiveLine>, ScenarioError> {
     let seed = seed_of(ends.seed, name, Random::Medium);
     let (queues, mut element, serial) = match medium {
         Line::Frames(frames) => {
@@ -107,7 +109,12 @@ fn add_link(
 }
 
 /// What waits at the two ends of a line: an Ethernet switch says what waits for it there.
-fn queues(frames: &Frames, link: &Link, switches: &Switches, scenario: &Scenario) -> Result<[medium::Queue; 2], Fault> {
+fn queues(
+    frames: &Frames,
+    link: &Link,
+    switches: &Switches,
+    scenario: &Scenario,
+) -> Result<[medium::Queue; 2], ScenarioError> {
     let switches = link.ends.each_ref().map(|end| switches.ethernet_at(end));
     if let [None, None] = switches {
         return Ok([frames.queue; 2]);
@@ -131,7 +138,7 @@ pub(super) fn has_addresses(
     (number, end): (usize, &str),
     (medium, layers): (&str, &[&str]),
     scenario: &Scenario,
-) -> Result<(), Fault> {
+) -> Result<(), ScenarioError> {
     let host = end.split_once('.').and_then(|(host, device)| Some((scenario.host.get(host)?, device)));
     let (Some((host, device)), Some(lowest)) = (host, layers.last()) else {
         return Ok(());
@@ -150,7 +157,7 @@ pub(super) fn plug_in(
     name: &str,
     (medium, port): (ElementId, usize),
     (end, plug): (&str, Plug),
-    wrong: Option<Wrong>,
+    wrong: Option<ImpairmentSchedule>,
     seed: impl FnOnce() -> u64,
     world: &mut World,
 ) {
@@ -200,7 +207,7 @@ pub(super) fn seed_of(seed: u64, name: &str, random: Random) -> u64 {
 }
 
 /// The settings of the device at `end`, for cells; the usual ones where no device is there.
-fn device_of(end: &str, hosts: &BTreeMap<String, Host>) -> Result<Device, Fault> {
+fn device_of(end: &str, hosts: &BTreeMap<String, Host>) -> Result<Device, ScenarioError> {
     let found = end.split_once('.').and_then(|(host, device)| hosts.get(host)?.settings.get(device));
     found.map_or_else(|| Ok(Device::default()), medium::device)
 }
@@ -221,7 +228,7 @@ fn stands_on(host: &Host, kind: &str, device: &str) -> bool {
 }
 
 /// Settings of devices: those of devices that send cells.
-fn judge_devices(scenario: &Scenario) -> Result<(), Fault> {
+fn judge_devices(scenario: &Scenario) -> Result<(), ScenarioError> {
     for (name, host) in &scenario.host {
         let devices = host.graph.as_ref().map(|graph| graph.devices());
         for device in devices.unwrap_or_default() {
@@ -252,7 +259,7 @@ fn judge_devices(scenario: &Scenario) -> Result<(), Fault> {
 }
 
 /// Both ends of a channel are of one service: RM cells are strangers to the other, and a source that hears nothing of them stays at ICR.
-fn judge_services(scenario: &Scenario) -> Result<(), Fault> {
+fn judge_services(scenario: &Scenario) -> Result<(), ScenarioError> {
     let mut settings = scenario.host.values().flat_map(|host| host.settings.values());
     if !settings.any(|own| own.contains_key("service")) {
         return Ok(());
@@ -278,7 +285,7 @@ fn judge_services(scenario: &Scenario) -> Result<(), Fault> {
 
 /// EPD and PPD find the ends of PDUs by AAL5's mark. On a channel of AAL3/4, which has none, the first cell lost would
 /// stop it for good.
-fn judge_discard(scenario: &Scenario) -> Result<(), Fault> {
+fn judge_discard(scenario: &Scenario) -> Result<(), ScenarioError> {
     for (name, switch) in &scenario.switch {
         if matches!(switch.switch(), Ok(medium::Switch::Atm(atm)) if atm.discard != Discard::Tail) {
             let problem = "a switch sees where PDUs of AAL5 end, and here is a device with AAL3/4";
@@ -289,7 +296,7 @@ fn judge_discard(scenario: &Scenario) -> Result<(), Fault> {
 }
 
 /// The device of a host that `end` names.
-pub(super) fn device(end: &str, ends: &LineEnds<'_>) -> Result<Plug, Fault> {
+pub(super) fn device(end: &str, ends: &LineEnds<'_>) -> Result<Plug, ScenarioError> {
     if let Some(way) = ends.outside.get(end) {
         return Ok(Plug::Outside(*way));
     }
@@ -305,7 +312,7 @@ pub(super) fn device(end: &str, ends: &LineEnds<'_>) -> Result<Plug, Fault> {
     })
 }
 
-fn frame_end(end: &str, (medium, line): (&str, &Line), ends: &LineEnds<'_>) -> Result<Plug, Fault> {
+fn frame_end(end: &str, (medium, line): (&str, &Line), ends: &LineEnds<'_>) -> Result<Plug, ScenarioError> {
     let Some((switch, plug)) = ends.switches.find(end) else {
         return device(end, ends);
     };
@@ -328,7 +335,13 @@ pub(super) fn sar_name(end: &str) -> String {
 }
 
 /// A switch's port, or a host's device with the segmentation hardware that it needs.
-fn cell_end(end: &str, rate: Rate, scenario: &Scenario, ends: &LineEnds<'_>, world: &mut World) -> Result<Plug, Fault> {
+fn cell_end(
+    end: &str,
+    rate: Rate,
+    scenario: &Scenario,
+    ends: &LineEnds<'_>,
+    world: &mut World,
+) -> Result<Plug, ScenarioError> {
     match ends.switches.find(end) {
         Some((medium::Switch::Atm(_), plug)) => return Ok(plug),
         Some((medium::Switch::Ethernet(_), _)) => {
@@ -384,7 +397,7 @@ impl Switches {
     }
 
     /// There is one way at most between two Ethernet switches: no spanning tree would break a loop.
-    fn judge_loops(&self, scenario: &Scenario) -> Result<(), Fault> {
+    fn judge_loops(&self, scenario: &Scenario) -> Result<(), ScenarioError> {
         // For each switch one that it is joined to, by whatever lines; the last is joined to none but itself.
         let mut joined: BTreeMap<&str, &str> = BTreeMap::new();
         for (name, link) in &scenario.link {
@@ -420,11 +433,11 @@ impl Switches {
 /// Puts the switches of `scenario` into `world`.
 ///
 /// # Errors
-/// A [`Fault`] whose path begins at the top of the scenario.
-pub(super) fn add_switches(scenario: &Scenario, world: &mut World) -> Result<Switches, Fault> {
+/// A [`ScenarioError`] whose path begins at the top of the scenario.
+pub(super) fn add_switches(scenario: &Scenario, world: &mut World) -> Result<Switches, ScenarioError> {
     let mut switches = Switches { kinds: BTreeMap::new(), plugs: BTreeMap::new() };
     for (name, spec) in &scenario.switch {
-        let under = |fault: Fault| fault.under(&["switch", name]);
+        let under = |fault: ScenarioError| fault.under(&["switch", name]);
         let kind = spec.switch().map_err(under)?;
         let element: Box<dyn Element> = match &kind {
             medium::Switch::Atm(atm) => {
@@ -444,7 +457,12 @@ pub(super) fn add_switches(scenario: &Scenario, world: &mut World) -> Result<Swi
 
 /// The slots in which the ports of the switch `name` send: a port sends as its line does. A line that carries no cells is refused where
 /// it is plugged in.
-fn slots_of(name: &str, ports: usize, switch: &AtmSwitch, scenario: &Scenario) -> Result<Vec<Option<Slots>>, Fault> {
+fn slots_of(
+    name: &str,
+    ports: usize,
+    switch: &AtmSwitch,
+    scenario: &Scenario,
+) -> Result<Vec<Option<Slots>>, ScenarioError> {
     let mut slots = vec![None; ports];
     for (port, slots) in slots.iter_mut().enumerate() {
         let end = format!("{name}.{port}");

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kumiki_graph::Instant;
 
-use super::fault::Fault;
+use super::fault::ScenarioError;
 use super::load::Load;
 use crate::medium::{self, Span, joined};
 use crate::quantity::in_seconds;
@@ -63,8 +63,8 @@ impl Outages {
     /// Those of `loads`.
     ///
     /// # Errors
-    /// A [`Fault`] whose path begins at the top of the scenario.
-    pub(super) fn of(scenario: &Scenario, loads: &BTreeMap<String, Load>) -> Result<Self, Fault> {
+    /// A [`ScenarioError`] whose path begins at the top of the scenario.
+    pub(super) fn of(scenario: &Scenario, loads: &BTreeMap<String, Load>) -> Result<Self, ScenarioError> {
         let crossed = loads.values().flat_map(|load| load.ways.iter().flatten().flatten());
         let lines: BTreeSet<&String> = crossed.map(|crossed| &crossed.line).collect();
         let mut all = Vec::new();

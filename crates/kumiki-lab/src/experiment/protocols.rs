@@ -9,7 +9,7 @@ use kumiki_inet::tcp::{Config, Tcp};
 use kumiki_osi_service::x25::Number;
 use kumiki_stack::Settings;
 
-use super::fault::{Fault, fault, quantity};
+use super::fault::{ScenarioError, fault, quantity};
 use crate::quantity::Octets;
 use crate::scenario::{Host, settings};
 
@@ -30,8 +30,12 @@ pub(super) struct NodePlace<'a> {
 /// Builds a node of kind `kind`; `None` where there is no such kind.
 ///
 /// # Errors
-/// A [`Fault`] whose path begins at the node.
-pub(super) fn build(kind: &str, given: &toml::Table, place: NodePlace<'_>) -> Result<Option<Box<dyn Protocol>>, Fault> {
+/// A [`ScenarioError`] whose path begins at the node.
+pub(super) fn build(
+    kind: &str,
+    given: &toml::Table,
+    place: NodePlace<'_>,
+) -> Result<Option<Box<dyn Protocol>>, ScenarioError> {
     if !kumiki_stack::kinds().any(|known| known == kind) {
         return Ok(None);
     }
@@ -53,11 +57,11 @@ pub(super) fn build(kind: &str, given: &toml::Table, place: NodePlace<'_>) -> Re
 /// The configuration of a TCP with these settings.
 ///
 /// # Errors
-/// A [`Fault`] whose path begins at the node.
-pub(super) fn tcp(given: &toml::Table, place: NodePlace<'_>) -> Result<Config, Fault> {
+/// A [`ScenarioError`] whose path begins at the node.
+pub(super) fn tcp(given: &toml::Table, place: NodePlace<'_>) -> Result<Config, ScenarioError> {
     let built = build("tcp", given, place)?;
     let tcp = built.as_deref().and_then(|built| (built as &dyn Any).downcast_ref::<Tcp>());
-    tcp.map(|tcp| tcp.config().clone()).ok_or_else(|| Fault::new("it is no TCP"))
+    tcp.map(|tcp| tcp.config().clone()).ok_or_else(|| ScenarioError::new("it is no TCP"))
 }
 
 /// The largest MTU of the IP (version 4) right below, where there is one.
@@ -79,8 +83,8 @@ fn mtu(place: NodePlace<'_>) -> Option<u32> {
 /// The number of an `x25` node, by which it is called.
 ///
 /// # Errors
-/// A [`Fault`] where there is none.
-pub(super) fn number(settings: &toml::Table) -> Result<Number, Fault> {
+/// A [`ScenarioError`] where there is none.
+pub(super) fn number(settings: &toml::Table) -> Result<Number, ScenarioError> {
     let text = settings.get("address").and_then(toml::Value::as_str);
     let text = text.unwrap_or_default();
     let number: Option<Number> = text.parse().ok();
@@ -93,8 +97,8 @@ pub(super) fn number(settings: &toml::Table) -> Result<Number, Fault> {
 /// rest is judged when the node is built.
 ///
 /// # Errors
-/// A [`Fault`] where there is none.
-pub(super) fn address(settings: &toml::Table, interface: Option<&str>) -> Result<IpAddr, Fault> {
+/// A [`ScenarioError`] where there is none.
+pub(super) fn address(settings: &toml::Table, interface: Option<&str>) -> Result<IpAddr, ScenarioError> {
     let tables = settings.get("interface").and_then(toml::Value::as_table);
     let first = tables.and_then(|tables| {
         let wanted = tables.iter().find(|(name, _)| interface == Some(name.as_str()));

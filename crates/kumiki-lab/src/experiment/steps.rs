@@ -11,14 +11,14 @@ use super::measure::lossy;
 
 /// The goodput of each part, in 10^6 bit/s.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Course {
+pub struct GoodputSteps {
     /// How long a part is.
     pub every: Duration,
     /// By load, part by part.
     pub loads: BTreeMap<String, Vec<f64>>,
 }
 
-impl Course {
+impl GoodputSteps {
     /// Of all loads together.
     #[must_use]
     pub fn total(&self) -> Vec<f64> {
@@ -31,7 +31,7 @@ impl Course {
 /// Looks at the end of each part.
 pub(super) struct Steps {
     next: Instant,
-    course: Course,
+    course: GoodputSteps,
     /// What each load had brought when the part began.
     before: Option<BTreeMap<String, u64>>,
 }
@@ -41,7 +41,7 @@ impl Steps {
     pub(super) fn new(began: Instant, duration: Duration, parts: u32) -> Self {
         let every = Duration::from_nanos((duration.as_nanos() / u64::from(parts.max(1))).max(1));
         // The first look is where they begin.
-        Self { next: began, course: Course { every, loads: BTreeMap::new() }, before: None }
+        Self { next: began, course: GoodputSteps { every, loads: BTreeMap::new() }, before: None }
     }
 
     /// When to look.
@@ -49,7 +49,7 @@ impl Steps {
         self.next
     }
 
-    pub(super) fn finish(self) -> Course {
+    pub(super) fn finish(self) -> GoodputSteps {
         self.course
     }
 

@@ -33,7 +33,7 @@ const FITS: u32 = 60;
 
 /// What came of a study, of both prices.
 #[derive(Debug, Default)]
-struct Found {
+struct CoverageCounts {
     /// In how many fits the interval holds what was meant, and in how many there is none.
     held: [u32; 2],
     idle: [u32; 2],
@@ -42,9 +42,9 @@ struct Found {
 }
 
 impl Study<'_> {
-    fn found(&self) -> Found {
+    fn found(&self) -> CoverageCounts {
         let mut rng = Rng::new(7, 1);
-        let mut found = Found::default();
+        let mut found = CoverageCounts::default();
         let mut wider = [Vec::new(), Vec::new()];
         for fit in 0..FITS {
             let meant = [100.0 + 2.3 * f64::from(fit), self.octet * (1.0 + 0.035 * f64::from(fit % 17))];

@@ -30,7 +30,7 @@ const MORE: f64 = 1e4;
 const MOST_DAMPING: f64 = 1e6;
 
 /// The residuals with a list of prices; nothing where runs with them do not have the values.
-pub(super) type Found = Option<Vec<f64>>;
+pub(super) type Residuals = Option<Vec<f64>>;
 
 /// A price that may move.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -92,7 +92,7 @@ struct LaidSurface {
 /// prices where that is so are no gain, and surfaces are laid without them. It gives numbers where prices begin, and is not asked for prices outside of their ranges.
 pub(super) fn find<E>(
     ranges: &[PriceRange],
-    mut evaluate: impl FnMut(&[Vec<f64>]) -> Result<Vec<Found>, E>,
+    mut evaluate: impl FnMut(&[Vec<f64>]) -> Result<Vec<Residuals>, E>,
     mut tell: impl FnMut(u32, f64),
 ) -> Result<LeastSquares, E> {
     let (logs, steps) = descend(ranges, &mut evaluate, &mut tell)?;
@@ -106,7 +106,7 @@ fn prices(ranges: &[PriceRange], logs: &[f64]) -> Vec<f64> {
 /// Goes down until no step gains: where that is, as logarithms, and after how many steps.
 fn descend<E>(
     ranges: &[PriceRange],
-    evaluate: &mut impl FnMut(&[Vec<f64>]) -> Result<Vec<Found>, E>,
+    evaluate: &mut impl FnMut(&[Vec<f64>]) -> Result<Vec<Residuals>, E>,
     tell: &mut impl FnMut(u32, f64),
 ) -> Result<(Vec<f64>, u32), E> {
     let mut logs: Vec<f64> = ranges.iter().map(|range| range.within(range.start.ln())).collect();
@@ -151,7 +151,7 @@ fn descend<E>(
 fn settle<E>(
     ranges: &[PriceRange],
     (logs, mut steps): (Vec<f64>, u32),
-    evaluate: &mut impl FnMut(&[Vec<f64>]) -> Result<Vec<Found>, E>,
+    evaluate: &mut impl FnMut(&[Vec<f64>]) -> Result<Vec<Residuals>, E>,
     tell: &mut impl FnMut(u32, f64),
 ) -> Result<LeastSquares, E> {
     let found = prices(ranges, &logs);
@@ -231,7 +231,7 @@ fn least(sought: &[MovingPrice], residuals: Vec<f64>, slopes: &[Vec<f64>], scatt
 /// nothing where it is. What is not seen over its whole range is idle from there on.
 fn lay<E>(
     sought: &mut [MovingPrice],
-    evaluate: &mut impl FnMut(&[Vec<f64>]) -> Result<Vec<Found>, E>,
+    evaluate: &mut impl FnMut(&[Vec<f64>]) -> Result<Vec<Residuals>, E>,
 ) -> Result<Option<LaidSurface>, E> {
     sought.iter_mut().for_each(|it| it.is_needed = it.width <= WIDTH);
     loop {
@@ -275,7 +275,7 @@ fn lay<E>(
 fn put_back<E>(
     sought: &mut [MovingPrice],
     scatter: f64,
-    evaluate: &mut impl FnMut(&[Vec<f64>]) -> Result<Vec<Found>, E>,
+    evaluate: &mut impl FnMut(&[Vec<f64>]) -> Result<Vec<Residuals>, E>,
 ) -> Result<(), E> {
     let begun = |it: &MovingPrice| if it.is_idle { it.range.start } else { it.price };
     let lists = [sought.iter().map(|it| it.price).collect(), sought.iter().map(begun).collect()];
@@ -320,7 +320,7 @@ fn slopes<E>(
     ranges: &[PriceRange],
     logs: &[f64],
     residuals: &[f64],
-    evaluate: &mut impl FnMut(&[Vec<f64>]) -> Result<Vec<Found>, E>,
+    evaluate: &mut impl FnMut(&[Vec<f64>]) -> Result<Vec<Residuals>, E>,
 ) -> Result<Vec<Vec<f64>>, E> {
     let room = |log: f64, range: &PriceRange| [range.high.ln() - log, log - range.low.ln()];
     let sides = logs.iter().zip(ranges).map(|(log, range)| {

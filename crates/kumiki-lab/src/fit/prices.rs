@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use kumiki_graph::Work;
 
 use crate::profile::{Profile, Sourced};
-use crate::scenario::Fault;
+use crate::scenario::ScenarioError;
 
 /// How many picoseconds a nanosecond has.
 const NANO: f64 = 1e3;
@@ -104,9 +104,9 @@ impl Name {
     }
 
     /// That a profile has no such price: which it has.
-    pub(super) fn unknown(&self, profile: &Profile) -> Fault {
+    pub(super) fn unknown(&self, profile: &Profile) -> ScenarioError {
         let known: Vec<String> = all(profile).iter().map(Self::short).collect();
-        Fault::unknown(["--free"], "price", &self.short(), &known)
+        ScenarioError::unknown(["--free"], "price", &self.short(), &known)
     }
 }
 

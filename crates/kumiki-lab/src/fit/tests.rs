@@ -20,11 +20,11 @@ fn document() -> Document {
     Document::parse("slow", "slow.toml", SCENARIO).unwrap()
 }
 
-fn task(csv: &str, options: &Options) -> Result<Task, Fault> {
+fn task(csv: &str, options: &Options) -> Result<Task, ScenarioError> {
     task_of(&document(), csv, options)
 }
 
-fn task_of(document: &Document, csv: &str, options: &Options) -> Result<Task, Fault> {
+fn task_of(document: &Document, csv: &str, options: &Options) -> Result<Task, ScenarioError> {
     let source = Source::of_csv("mine.csv", csv, &[]).unwrap();
     Task::new(document, &Choice::default(), &source, options)
 }

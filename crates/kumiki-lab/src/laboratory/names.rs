@@ -5,23 +5,23 @@ use crate::limit::is_changing;
 use crate::rows::{HALF_WIDTH, QUEUE_PARTS, RAW, Row, ValueName, WARM_UP, may_come};
 use crate::scenario::check::WARM_UP_FOUND;
 use crate::scenario::directions::sending;
-use crate::scenario::{Fault, Point, Scenario, Workload, nearest};
+use crate::scenario::{Point, Scenario, ScenarioError, Workload, nearest};
 
 /// More names than these are not told.
 const MOST: usize = 30;
 
 /// The same of a scenario that only counts octets: these are its `rows`.
-pub(super) fn counted(point: &Point, rows: &[Row]) -> Result<(), Fault> {
+pub(super) fn counted(point: &Point, rows: &[Row]) -> Result<(), ScenarioError> {
     let shown = point.scenario.report.shown();
     if rows.iter().any(|row| row.value(&shown).is_some()) {
         return Ok(());
     }
-    let fault = Fault::at(["report", "value"], format!("nothing runs, so no row has {}", shown.name()));
+    let fault = ScenarioError::at(["report", "value"], format!("nothing runs, so no row has {}", shown.name()));
     Err(fault.expected("goodput_mbps"))
 }
 
 /// Refuses a name that no row of the run can have.
-pub(super) fn check(point: &Point, experiment: &Experiment) -> Result<(), Fault> {
+pub(super) fn check(point: &Point, experiment: &Experiment) -> Result<(), ScenarioError> {
     let scenario = &point.scenario;
     if let Some(value) = &scenario.report.value {
         named(&["report", "value"], value, (scenario, experiment))?;
@@ -34,13 +34,13 @@ pub(super) fn check(point: &Point, experiment: &Experiment) -> Result<(), Fault>
         }
         if let Some(host) = claim.cpu.as_ref().filter(|host| !scenario.host.contains_key(*host)) {
             let known: Vec<&String> = scenario.host.keys().collect();
-            return Err(Fault::unknown(at("cpu"), "host", host, &known));
+            return Err(ScenarioError::unknown(at("cpu"), "host", host, &known));
         }
     }
     Ok(())
 }
 
-fn named(path: &[&str], value: &str, (scenario, experiment): (&Scenario, &Experiment)) -> Result<(), Fault> {
+fn named(path: &[&str], value: &str, (scenario, experiment): (&Scenario, &Experiment)) -> Result<(), ScenarioError> {
     let Some(known) = ValueName::new(value) else {
         return Ok(());
     };
@@ -94,15 +94,20 @@ fn lacks(
 }
 
 /// That no row of the `load`, or of all together, has that field, of `only` what has it, and what such a row has in its place.
-fn lacking(path: &[&str], (field, only): (&str, &str), load: Option<&str>, of: (&Scenario, &Experiment)) -> Fault {
+fn lacking(
+    path: &[&str],
+    (field, only): (&str, &str),
+    load: Option<&str>,
+    of: (&Scenario, &Experiment),
+) -> ScenarioError {
     let whose = load.map_or_else(|| "all loads together".to_owned(), |load| format!("load.{load}"));
     let mut has = ValueName::known();
     has.retain(|name| ValueName::new(name).is_none_or(|name| lacks(load, &name, of).is_none()));
-    let fault = Fault::at(path, format!("no row of {whose} has {field}: {only}"));
+    let fault = ScenarioError::at(path, format!("no row of {whose} has {field}: {only}"));
     fault.expected(format!("one of {}", has.join(", ")))
 }
 
-fn queue(path: &[&str], name: &str, queues: &[String]) -> Result<(), Fault> {
+fn queue(path: &[&str], name: &str, queues: &[String]) -> Result<(), ScenarioError> {
     let (queue, part) = name.rsplit_once('.').unwrap_or((name, ""));
     if queues.iter().any(|it| it == queue) {
         if QUEUE_PARTS.contains(&part) {
@@ -111,7 +116,7 @@ fn queue(path: &[&str], name: &str, queues: &[String]) -> Result<(), Fault> {
         return Err(unknown(path, &format!("queues.{queue}"), part, "", QUEUE_PARTS.to_vec()));
     }
     if queues.is_empty() {
-        return Err(Fault::at(path, "no line or switch of this scenario has a queue that is followed"));
+        return Err(ScenarioError::at(path, "no line or switch of this scenario has a queue that is followed"));
     }
     // Whoever leaves out what of the queue is meant has named it all the same.
     let end = if QUEUE_PARTS.contains(&part) { format!(".{part}") } else { String::new() };
@@ -122,7 +127,7 @@ fn queue(path: &[&str], name: &str, queues: &[String]) -> Result<(), Fault> {
     Err(unknown(path, "queues", wanted, &end, queues.iter().map(String::as_str).collect()))
 }
 
-fn counter(path: &[&str], name: &str, experiment: &Experiment) -> Result<(), Fault> {
+fn counter(path: &[&str], name: &str, experiment: &Experiment) -> Result<(), ScenarioError> {
     let counters = experiment.counters();
     let (layer, counter) = name.rsplit_once('.').unwrap_or((name, ""));
     let Some(counts) = counters.get(layer) else {
@@ -137,7 +142,7 @@ fn counter(path: &[&str], name: &str, experiment: &Experiment) -> Result<(), Fau
 }
 
 /// That there is no `above.name`, what there is, and what is nearest; `end` follows the name.
-fn unknown(path: &[&str], above: &str, name: &str, end: &str, mut known: Vec<&str>) -> Fault {
+fn unknown(path: &[&str], above: &str, name: &str, end: &str, mut known: Vec<&str>) -> ScenarioError {
     let near = nearest(name, &known).map(|near| format!("\"{above}.{near}{end}\""));
     let more = known.len().saturating_sub(MOST);
     known.truncate(MOST);
@@ -148,7 +153,7 @@ fn unknown(path: &[&str], above: &str, name: &str, end: &str, mut known: Vec<&st
     } else {
         format!("there is no {above}.{name}")
     };
-    let fault = Fault::at(path, problem).expected(format!("{above}.NAME{end} with one of {list}"));
+    let fault = ScenarioError::at(path, problem).expected(format!("{above}.NAME{end} with one of {list}"));
     match near {
         Some(near) => fault.suggest(near),
         None => fault,

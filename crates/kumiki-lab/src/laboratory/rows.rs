@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use kumiki_graph::{Duration, Instant};
 use kumiki_link::Occupancy;
 
-use crate::experiment::{Course, Flow, Limit, LoadResult, Measured, Sender};
+use crate::experiment::{Flow, GoodputSteps, Limit, LoadResult, Measured, Sender};
 use crate::limit;
 use crate::reproduce::Failure;
 use crate::rows::{Parameter, QUANTILES, RAW, Row, Scope};
@@ -160,7 +160,7 @@ pub(super) fn say(rows: &mut [Row], name: &str, of: impl Fn(&Row) -> Option<f64>
 }
 
 /// The goodput of each batch, of what the row is about: a load, or all together.
-pub(super) fn batches_of(course: &Course, row: &Row) -> Option<Vec<f64>> {
+pub(super) fn batches_of(course: &GoodputSteps, row: &Row) -> Option<Vec<f64>> {
     match (row.scope, &row.load) {
         (Scope::Total, _) => Some(course.total()),
         (Scope::Load, Some(load)) => course.loads.get(load).cloned(),

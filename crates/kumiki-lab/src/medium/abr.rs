@@ -174,7 +174,7 @@ impl Abr {
 
 /// What an ATM switch tells sources of available bit rate in RM cells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Word)]
-pub enum Tells {
+pub enum FeedbackKind {
     /// Nothing.
     #[default]
     Nothing,
@@ -190,7 +190,7 @@ pub enum Tells {
 pub struct Feedback {
     /// What sources of available bit rate are told in RM cells: nothing, that the queue is long, or how fast each may send, by ERICA.
     #[setting(word, name = "feedback")]
-    pub tells: Tells,
+    pub tells: FeedbackKind,
     /// For `relative`: from how many waiting cells on sources are told to send less (CI).
     #[setting(0..=u32::MAX.into(), unset = "they are not")]
     pub ci_cells: Option<u32>,
@@ -216,7 +216,7 @@ pub struct Feedback {
 impl Default for Feedback {
     fn default() -> Self {
         Self {
-            tells: Tells::Nothing,
+            tells: FeedbackKind::Nothing,
             ci_cells: None,
             ni_cells: None,
             erica_interval: Duration::from_millis(1),
@@ -230,18 +230,18 @@ impl Default for Feedback {
 
 impl Feedback {
     fn has_what_it_needs(&self, reader: &Reader<'_>) -> Result<(), BuildError> {
-        let keys = |tells: Tells| match tells {
-            Tells::Nothing => [].as_slice(),
-            Tells::Relative => &["ci_cells", "ni_cells"],
-            Tells::Erica => &["erica_interval", "erica_target", "erica_memory", "erica_overload"],
+        let keys = |tells: FeedbackKind| match tells {
+            FeedbackKind::Nothing => [].as_slice(),
+            FeedbackKind::Relative => &["ci_cells", "ni_cells"],
+            FeedbackKind::Erica => &["erica_interval", "erica_target", "erica_memory", "erica_overload"],
         };
-        for other in [Tells::Relative, Tells::Erica].into_iter().filter(|it| *it != self.tells) {
+        for other in [FeedbackKind::Relative, FeedbackKind::Erica].into_iter().filter(|it| *it != self.tells) {
             if let Some(key) = keys(other).iter().find(|key| reader.is_set(key)) {
-                let word = if other == Tells::Erica { "erica" } else { "relative" };
+                let word = if other == FeedbackKind::Erica { "erica" } else { "relative" };
                 return Err(reader.wrong(key, &"set", &format!("left out: it is for feedback = {word:?}")));
             }
         }
-        if self.tells == Tells::Relative && self.ci_cells.is_none() && self.ni_cells.is_none() {
+        if self.tells == FeedbackKind::Relative && self.ci_cells.is_none() && self.ni_cells.is_none() {
             return Err(reader.missing("ci_cells", "from how many waiting cells on sources are told; or ni_cells"));
         }
         Ok(())
@@ -256,11 +256,11 @@ impl Feedback {
         )]
         let millionths = |share: f64| (share * 1e6).round() as u32;
         match self.tells {
-            Tells::Nothing => None,
-            Tells::Relative => {
+            FeedbackKind::Nothing => None,
+            FeedbackKind::Relative => {
                 Some(atm::Feedback::Relative { ci: self.ci_cells.map(u64::from), ni: self.ni_cells.map(u64::from) })
             }
-            Tells::Erica => Some(atm::Feedback::Erica(Erica {
+            FeedbackKind::Erica => Some(atm::Feedback::Erica(Erica {
                 interval: self.erica_interval,
                 target: millionths(self.erica_target),
                 memory: millionths(self.erica_memory),

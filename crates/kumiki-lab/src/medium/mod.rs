@@ -27,7 +27,7 @@ mod synchronous;
 mod tests;
 mod waits;
 
-pub use abr::{Abr, Feedback, Service, Tells};
+pub use abr::{Abr, Feedback, FeedbackKind, Service};
 pub use cells::{Cells, Device, Slotted};
 pub use clock::Clock;
 pub use frames::{Framed, Frames};
@@ -46,7 +46,7 @@ pub use switch::{AtmSwitch, Channel, Discard, EthernetSwitch, SWITCHES, Switch};
 pub use synchronous::{Switched, Synchronous};
 pub(crate) use waits::{Span, Waits, joined};
 
-use crate::scenario::{Fault, settings};
+use crate::scenario::{ScenarioError, settings};
 
 /// What is between two ends.
 #[derive(Clone, PartialEq, Debug)]
@@ -62,13 +62,13 @@ pub enum Line {
 }
 
 /// What goes wrong at first, and from which times on something else.
-pub(crate) type Wrong = (Impairment, Vec<(Instant, Impairment)>);
+pub(crate) type ImpairmentSchedule = (Impairment, Vec<(Instant, Impairment)>);
 
 /// What makes a medium of its settings.
-pub type Make<T> = fn(&Reader<'_>) -> Result<T, BuildError>;
+pub type MediumMaker<T> = fn(&Reader<'_>) -> Result<T, BuildError>;
 
 /// The media of links, by name.
-pub const LINES: [(&str, Make<Line>); 18] = [
+pub const LINES: [(&str, MediumMaker<Line>); 18] = [
     ("oc3c-atm", |it| set(Cells::on(Slotted::Oc3c), it).map(Line::Cells)),
     ("oc12c-atm", |it| set(Cells::on(Slotted::Oc12c), it).map(Line::Cells)),
     ("oc48c-atm", |it| set(Cells::on(Slotted::Oc48c), it).map(Line::Cells)),
@@ -90,7 +90,7 @@ pub const LINES: [(&str, Make<Line>); 18] = [
 ];
 
 /// The media of rings, by name.
-pub const RINGS: [(&str, Make<Ring>); 1] = [("fddi", |it| set(Ring::default(), it))];
+pub const RINGS: [(&str, MediumMaker<Ring>); 1] = [("fddi", |it| set(Ring::default(), it))];
 
 fn set<T: HasSettings>(mut medium: T, reader: &Reader<'_>) -> Result<T, BuildError> {
     medium.read(reader)?;
@@ -100,14 +100,14 @@ fn set<T: HasSettings>(mut medium: T, reader: &Reader<'_>) -> Result<T, BuildErr
 /// A device on a line with cells, of the settings in `table`.
 ///
 /// # Errors
-/// A [`Fault`] whose path begins at the keys of the device.
-pub(crate) fn device(table: &toml::Table) -> Result<Device, Fault> {
+/// A [`ScenarioError`] whose path begins at the keys of the device.
+pub(crate) fn device(table: &toml::Table) -> Result<Device, ScenarioError> {
     settings::read("a device", table, |reader| set(Device::default(), reader))
 }
 
 /// All settings that `medium` of `media` has; none where there is no such medium.
 #[must_use]
-pub fn settings_of<T>(media: &[(&str, Make<T>)], medium: &str) -> Vec<Setting> {
+pub fn settings_of<T>(media: &[(&str, MediumMaker<T>)], medium: &str) -> Vec<Setting> {
     let found = media.iter().find(|(name, _)| *name == medium);
     found.map_or_else(Vec::new, |(_, make)| kumiki_settings::list(&Settings::new(), make))
 }
@@ -115,8 +115,8 @@ pub fn settings_of<T>(media: &[(&str, Make<T>)], medium: &str) -> Vec<Setting> {
 /// The medium called `medium` among `media`, of the settings in `table`.
 ///
 /// # Errors
-/// A [`Fault`] whose path begins at the keys of the link or ring.
-pub(crate) fn read<T>(media: &[(&str, Make<T>)], medium: &str, table: &toml::Table) -> Result<T, Fault> {
+/// A [`ScenarioError`] whose path begins at the keys of the link or ring.
+pub(crate) fn read<T>(media: &[(&str, MediumMaker<T>)], medium: &str, table: &toml::Table) -> Result<T, ScenarioError> {
     if table.contains_key("rate") && !WITH_RATE.contains(&medium) && media.iter().any(|(name, _)| *name == medium) {
         let (rate, other) = match medium {
             "trace" => ("the rate of its recording", ", or medium = \"point-to-point\""),
@@ -124,7 +124,7 @@ pub(crate) fn read<T>(media: &[(&str, Make<T>)], medium: &str, table: &toml::Tab
             _ if medium.starts_with("sync-") => ("the rate of its name", ", or medium = \"synchronous\""),
             _ => ("the rate of its name", ", or medium = \"point-to-point\""),
         };
-        let fault = Fault::at(["rate"], format!("{medium} has {rate}"));
+        let fault = ScenarioError::at(["rate"], format!("{medium} has {rate}"));
         return Err(fault.expected(format!("no `rate`{other}")));
     }
     named(media, ("medium", "medium"), medium, |name| name.to_owned(), table)
@@ -136,22 +136,22 @@ const WITH_RATE: [&str; 2] = ["point-to-point", "synchronous"];
 /// The switch of the kind `kind`, of the settings in `table`.
 ///
 /// # Errors
-/// A [`Fault`] whose path begins at the keys of the switch.
-pub(crate) fn read_switch(kind: &str, table: &toml::Table) -> Result<Switch, Fault> {
+/// A [`ScenarioError`] whose path begins at the keys of the switch.
+pub(crate) fn read_switch(kind: &str, table: &toml::Table) -> Result<Switch, ScenarioError> {
     named(&SWITCHES, ("kind", "kind of switch"), kind, |name| format!("a switch of the kind {name}"), table)
 }
 
 /// What is called `name` among `all` and says so by `key`, of the settings in `table`.
 fn named<T>(
-    all: &[(&str, Make<T>)],
+    all: &[(&str, MediumMaker<T>)],
     (key, what): (&str, &str),
     name: &str,
     words: impl Fn(&str) -> String,
     table: &toml::Table,
-) -> Result<T, Fault> {
+) -> Result<T, ScenarioError> {
     let Some((name, make)) = all.iter().find(|(known, _)| *known == name) else {
         let known: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
-        let fault = Fault::unknown([key], what, name, &known);
+        let fault = ScenarioError::unknown([key], what, name, &known);
         return Err(match name {
             "ethernet" if known.contains(&"point-to-point") => {
                 fault.suggest("\"point-to-point\" with framing = \"24 B\", which is what Ethernet adds to a frame")
@@ -207,8 +207,8 @@ impl Line {
     /// As it goes into the world, with the seed of what is random on it, and how it changes.
     ///
     /// # Errors
-    /// A [`Fault`] whose path begins at the keys of the link.
-    pub(crate) fn element(&self, seed: u64, steps: &[Step]) -> Result<Box<dyn Element>, Fault> {
+    /// A [`ScenarioError`] whose path begins at the keys of the link.
+    pub(crate) fn element(&self, seed: u64, steps: &[Step]) -> Result<Box<dyn Element>, ScenarioError> {
         match self {
             Self::Cells(cells) => Ok(cells.element()),
             Self::Pos(pos) => Ok(pos.element(seed, &schedule::outages(steps, None))),
@@ -218,7 +218,7 @@ impl Line {
     }
 
     /// What goes wrong towards `end`, and how that changes; `None` where nothing ever does.
-    pub(crate) fn toward(&self, end: &str, steps: &[Step]) -> Option<Wrong> {
+    pub(crate) fn toward(&self, end: &str, steps: &[Step]) -> Option<ImpairmentSchedule> {
         let own = self.impairment().filter(|(toward, _)| toward.is_none_or(|toward| is_named(toward, end)));
         let own = own.map(|(_, impairment)| impairment);
         match self {
@@ -242,10 +242,10 @@ impl Line {
     /// Whether it, which is a `medium`, can change so.
     ///
     /// # Errors
-    /// A [`Fault`] whose path begins at the keys of the step.
-    pub(crate) fn judge(&self, medium: &str, step: &Step) -> Result<(), Fault> {
+    /// A [`ScenarioError`] whose path begins at the keys of the step.
+    pub(crate) fn judge(&self, medium: &str, step: &Step) -> Result<(), ScenarioError> {
         if let Some(key) = step.of_both_ways() {
-            let fault = Fault::at([key], "it changes both ways, and the event is of one");
+            let fault = ScenarioError::at([key], "it changes both ways, and the event is of one");
             return Err(match key {
                 "rate" => fault.expected(
                     "no `toward` beside it; for one way alone a list of the rates from the first end and from the second, with the other as it is",
@@ -262,16 +262,16 @@ impl Line {
         {
             if is_set && !can_be {
                 let problem = format!("the {key} of {medium} stays as it is");
-                return Err(Fault::at([key], problem).expected("a line of the medium \"point-to-point\""));
+                return Err(ScenarioError::at([key], problem).expected("a line of the medium \"point-to-point\""));
             }
         }
         match self {
             Self::Pos(_) if step.up.is_some() && step.toward.is_some() => {
-                Err(Fault::at(["toward"], format!("{medium} loses its signal both ways at once")))
+                Err(ScenarioError::at(["toward"], format!("{medium} loses its signal both ways at once")))
             }
             Self::Pos(pos) if step.up.is_some() && pos.octet_exact == Some(false) => {
                 let problem = format!("{medium} has no signal to lose where it is not run octet by octet");
-                Err(Fault::at(["up"], problem).expected("octet_exact = true, or not set, at the line"))
+                Err(ScenarioError::at(["up"], problem).expected("octet_exact = true, or not set, at the line"))
             }
             Self::Pos(_) | Self::Frames(_) | Self::Cells(_) | Self::Synchronous(_) => Ok(()),
         }
@@ -280,8 +280,8 @@ impl Line {
     /// Reads what is not in the scenario itself.
     ///
     /// # Errors
-    /// A [`Fault`] of a file, or at the keys of the link.
-    pub(crate) fn judge_files(&self) -> Result<(), Fault> {
+    /// A [`ScenarioError`] of a file, or at the keys of the link.
+    pub(crate) fn judge_files(&self) -> Result<(), ScenarioError> {
         match self {
             Self::Frames(frames) => frames.recording().map(|_| ()),
             Self::Cells(_) | Self::Pos(_) | Self::Synchronous(_) => Ok(()),

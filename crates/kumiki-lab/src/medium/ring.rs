@@ -5,8 +5,8 @@ use kumiki_link::fddi::{Fddi, FddiError, StationConfig};
 use kumiki_settings::{Duration, Settings};
 use kumiki_wire::inet::ethernet::MacAddr;
 
-use super::{FrameImpair, Queue, Step, Wrong, impaired, is_named, schedule};
-use crate::scenario::Fault;
+use super::{FrameImpair, ImpairmentSchedule, Queue, Step, impaired, is_named, schedule};
+use crate::scenario::ScenarioError;
 
 /// A ring of FDDI.
 #[derive(Clone, PartialEq, Debug, Settings)]
@@ -44,7 +44,7 @@ impl Ring {
     }
 
     /// What goes wrong towards the station `end`, and how that changes; `None` where nothing ever does.
-    pub(crate) fn toward(&self, end: &str, steps: &[Step]) -> Option<Wrong> {
+    pub(crate) fn toward(&self, end: &str, steps: &[Step]) -> Option<ImpairmentSchedule> {
         let own = self.impairment().filter(|(toward, _)| toward.is_none_or(|toward| is_named(toward, end)));
         schedule::of_path(steps, own.map(|(_, impairment)| impairment), end)
     }
@@ -52,12 +52,12 @@ impl Ring {
     /// The ring of stations with these names and addresses, those by which their adapters know which frames to copy, and the seed of what is random on it.
     ///
     /// # Errors
-    /// A [`Fault`] whose path begins at the keys of the ring.
+    /// A [`ScenarioError`] whose path begins at the keys of the ring.
     pub(crate) fn element(
         &self,
         stations: impl IntoIterator<Item = (String, Option<MacAddr>)>,
         seed: u64,
-    ) -> Result<Fddi, Fault> {
+    ) -> Result<Fddi, ScenarioError> {
         let Self { propagation, latency, ttrt, .. } = *self;
         let station = |address| StationConfig { address, latency, propagation, ttrt };
         let (names, addresses): (Vec<String>, Vec<_>) = stations.into_iter().unzip();
@@ -67,11 +67,11 @@ impl Ring {
     }
 }
 
-fn said(error: FddiError) -> Fault {
+fn said(error: FddiError) -> ScenarioError {
     let key = match error {
         FddiError::Stations(_) => "ends",
         FddiError::Latency(_) => "latency",
         FddiError::Target { .. } => "ttrt",
     };
-    Fault::at([key], error.to_string())
+    ScenarioError::at([key], error.to_string())
 }

@@ -9,8 +9,8 @@ use kumiki_settings::{BuildError, Duration, Reader, SOME, Settings, Word};
 use kumiki_wire::atm::cell::Vc;
 use kumiki_wire::inet::ethernet::LEN;
 
-use super::{Feedback, Make, Managed, Queue, Slotted, Tells, set};
-use crate::scenario::Fault;
+use super::{Feedback, FeedbackKind, Managed, MediumMaker, Queue, Slotted, set};
+use crate::scenario::ScenarioError;
 
 /// What switches.
 #[derive(Clone, PartialEq, Debug)]
@@ -22,7 +22,7 @@ pub enum Switch {
 }
 
 /// The switches, by name.
-pub const SWITCHES: [(&str, Make<Switch>); 2] = [
+pub const SWITCHES: [(&str, MediumMaker<Switch>); 2] = [
     ("atm", |it| set(AtmSwitch::default(), it).map(Switch::Atm)),
     ("ethernet", |it| set(EthernetSwitch::default(), it).map(Switch::Ethernet)),
 ];
@@ -139,8 +139,8 @@ impl AtmSwitch {
     /// The switch whose port `n` sends in slots `n` of `lines`, or where there are none in those that its own medium has.
     ///
     /// # Errors
-    /// A [`Fault`] whose path begins at the keys of the switch.
-    pub(crate) fn element(&self, lines: &[Option<Slots>]) -> Result<atm::Switch, Fault> {
+    /// A [`ScenarioError`] whose path begins at the keys of the switch.
+    pub(crate) fn element(&self, lines: &[Option<Slots>]) -> Result<atm::Switch, ScenarioError> {
         let own = Slots::new(self.medium.unwrap_or_default().rate());
         let queue = u64::from(self.queue_cells);
         let usual = OutputConfig::new(own, queue);
@@ -150,7 +150,7 @@ impl AtmSwitch {
             epd: (self.discard == Discard::Epd).then(|| self.epd_cells.map_or(queue / 2, u64::from)),
             efci: self.efci_cells.map(u64::from),
             feedback: self.feedback.config(),
-            follow: self.feedback.follow_queues || self.feedback.tells != Tells::Nothing,
+            follow: self.feedback.follow_queues || self.feedback.tells != FeedbackKind::Nothing,
             ..usual
         };
         let outputs: Vec<_> =
@@ -158,7 +158,7 @@ impl AtmSwitch {
         let mut switch = atm::Switch::new(self.latency, &outputs);
         for channel in &self.channels {
             let Channel { from, to, both } = *channel;
-            let fault = |why: String| Fault::at(["channels"], format!("\"{channel}\": {why}"));
+            let fault = |why: String| ScenarioError::at(["channels"], format!("\"{channel}\": {why}"));
             if let Some(end) = [from, to].iter().find(|end| end.port >= lines.len()) {
                 let last = lines.len().saturating_sub(1);
                 return Err(fault(format!("there is no port {}", end.port)).expected(format!("ports 0 to {last}")));

@@ -28,11 +28,11 @@ latency = "1 us"
 ttrt = "10 ms"
 "#;
 
-fn first_keys<T>(media: &[(&str, Make<T>)], name: &str) -> BTreeSet<String> {
+fn first_keys<T>(media: &[(&str, MediumMaker<T>)], name: &str) -> BTreeSet<String> {
     settings_of(media, name).into_iter().filter_map(|setting| setting.path.into_iter().next()).collect()
 }
 
-fn each_has_its_own<T: core::fmt::Debug>(media: &[(&str, Make<T>)]) -> BTreeSet<String> {
+fn each_has_its_own<T: core::fmt::Debug>(media: &[(&str, MediumMaker<T>)]) -> BTreeSet<String> {
     let values: toml::Table = VALUES.parse().unwrap();
     let mut all = BTreeSet::new();
     for (name, _) in media {

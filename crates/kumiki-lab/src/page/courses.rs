@@ -1,7 +1,7 @@
 //! Values over time: a figure of each, and its table, for whoever sees no figure or wants the number.
 
 use super::html::Html;
-use super::{Course, Part, parts};
+use super::{Part, PointSeries, parts};
 
 impl Part {
     pub(super) fn write_courses(&self, html: &mut Html) {
@@ -22,7 +22,7 @@ impl Part {
     }
 }
 
-impl Course {
+impl PointSeries {
     fn write(&self, html: &mut Html) {
         if !self.notes.is_empty() {
             html.open("ul", &[("class", "notes")]);

@@ -76,7 +76,7 @@ pub struct Part {
     /// The same of each flow; without rows where no load has several.
     pub each_flow: Table,
     /// Values over time.
-    pub courses: Vec<Course>,
+    pub courses: Vec<PointSeries>,
     /// The points that failed, and why.
     pub failures: Vec<(String, String)>,
     /// What captures show of connections.
@@ -87,7 +87,7 @@ pub struct Part {
 
 /// Values of one point over time.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Course {
+pub struct PointSeries {
     /// Of which point; empty where there is only one.
     pub place: String,
     /// What happens to lines, hosts and loads, and what else a reader should know.

@@ -41,7 +41,7 @@ fn span(text: &str) -> Series {
 }
 
 /// A time at which something happens beside a curve.
-fn course(text: &str, table: Table) -> Course {
+fn course(text: &str, table: Table) -> PointSeries {
     let curve = Series {
         label: text.to_owned(),
         shape: Shape::Curve,
@@ -51,7 +51,7 @@ fn course(text: &str, table: Table) -> Course {
     let time = Point { said: text.to_owned(), ..Point::new(2.0, 0.0) };
     let times = Series { label: text.to_owned(), shape: Shape::Mark, points: vec![time], ..Series::default() };
     let figure = Figure { title: text.to_owned(), series: vec![curve, times], ..Figure::default() };
-    Course { place: text.to_owned(), notes: vec![text.to_owned()], figures: vec![(figure, table)] }
+    PointSeries { place: text.to_owned(), notes: vec![text.to_owned()], figures: vec![(figure, table)] }
 }
 
 fn part(name: &str, text: &str) -> Part {

@@ -7,7 +7,7 @@ use kumiki_graph::{Duration, Work};
 
 use super::{Adapter, Memory, Profile, Sourced};
 use crate::quantity::{Octets, Quantity, Unit, parse as parse_quantity};
-use crate::scenario::Fault;
+use crate::scenario::ScenarioError;
 use crate::scenario::like::{complete, model};
 use crate::scenario::tree::{Node, Source};
 
@@ -67,11 +67,12 @@ pub fn names() -> Vec<&'static str> {
 ///
 /// # Errors
 ///
-/// [`Fault`] where there is none, or where something is wrong in it; only then it names a file.
-pub fn load(name: &str) -> Result<Profile, Fault> {
+/// [`ScenarioError`] where there is none, or where something is wrong in it; only then it names a file.
+pub fn load(name: &str) -> Result<Profile, ScenarioError> {
     if name.contains('/') || name.ends_with(".toml") {
         // Whoever asks knows where it is named, and nothing is known of a line of it.
-        let text = crate::scenario::fault::read_file(Path::new(name)).map_err(|fault| Fault::new(fault.to_string()))?;
+        let text = crate::scenario::error::read_file(Path::new(name))
+            .map_err(|fault| ScenarioError::new(fault.to_string()))?;
         return parse(name, &text);
     }
     match super::builtin::PROFILES.iter().find(|(known, _)| *known == name) {
@@ -81,7 +82,7 @@ pub fn load(name: &str) -> Result<Profile, Fault> {
             about: "Only the protocols and the media take time.".to_owned(),
             ..Profile::default()
         }),
-        None => Err(Fault::unknown(std::iter::empty::<&str>(), "profile", name, &names())),
+        None => Err(ScenarioError::unknown(std::iter::empty::<&str>(), "profile", name, &names())),
     }
 }
 
@@ -89,8 +90,8 @@ pub fn load(name: &str) -> Result<Profile, Fault> {
 ///
 /// # Errors
 ///
-/// [`Fault`]: the first thing that is wrong.
-pub fn parse(file: &str, text: &str) -> Result<Profile, Fault> {
+/// [`ScenarioError`]: the first thing that is wrong.
+pub fn parse(file: &str, text: &str) -> Result<Profile, ScenarioError> {
     let mut root = Node::parse(text).map_err(|fault| fault.in_file(file))?;
     fill_in(file, &mut root)?;
     let source = Source { file, root: &root, sets: &[] };
@@ -103,20 +104,21 @@ pub fn parse(file: &str, text: &str) -> Result<Profile, Fault> {
 const LONGEST_ROW: usize = 8;
 
 /// Gives `root` what it takes from the profile it is like, and that from the one it is like.
-fn fill_in(file: &str, root: &mut Node) -> Result<(), Fault> {
+fn fill_in(file: &str, root: &mut Node) -> Result<(), ScenarioError> {
     let mut next = model(root);
     for _ in 0..LONGEST_ROW {
         let Some(name) = next else { return Ok(()) };
         let text = super::builtin::PROFILES.iter().find(|(known, _)| *known == name);
-        let (_, text) = text.ok_or_else(|| Fault::unknown(["like"], "profile", &name, &names()).in_file(file))?;
+        let (_, text) =
+            text.ok_or_else(|| ScenarioError::unknown(["like"], "profile", &name, &names()).in_file(file))?;
         let other = Node::parse(text).map_err(|fault| fault.in_file(&name))?;
         complete(root, &other, false);
         next = model(&other);
     }
-    Err(Fault::at(["like"], "a profile that is, in the end, like itself").in_file(file))
+    Err(ScenarioError::at(["like"], "a profile that is, in the end, like itself").in_file(file))
 }
 
-fn check(profile: &Profile) -> Result<(), Fault> {
+fn check(profile: &Profile) -> Result<(), ScenarioError> {
     for (name, cpu) in &profile.cpu {
         sourced::<Duration>(&["cpu", name, "switch"], &cpu.switch)?;
     }
@@ -125,16 +127,18 @@ fn check(profile: &Profile) -> Result<(), Fault> {
         if let Some(cpu) = &task.cpu
             && !profile.cpu.contains_key(cpu)
         {
-            return Err(Fault::unknown(["task", name, "cpu"], "CPU", cpu, &cpus));
+            return Err(ScenarioError::unknown(["task", name, "cpu"], "CPU", cpu, &cpus));
         }
         if task.batch == 0 {
-            return Err(Fault::at(["task", name, "batch"], "a task that takes no inputs").expected("at least 1"));
+            return Err(
+                ScenarioError::at(["task", name, "batch"], "a task that takes no inputs").expected("at least 1")
+            );
         }
         let elsewhere = profile.task.iter().take_while(|(other, _)| *other != name);
         for (other, earlier) in elsewhere {
             if let Some(node) = task.nodes.iter().find(|node| earlier.nodes.contains(node)) {
                 let path = ["task", name.as_str(), "nodes"];
-                return Err(Fault::at(path, format!("{node:?} is in task {other:?} already")));
+                return Err(ScenarioError::at(path, format!("{node:?} is in task {other:?} already")));
             }
         }
     }
@@ -142,7 +146,7 @@ fn check(profile: &Profile) -> Result<(), Fault> {
     for (node, prices) in &profile.price {
         for (work, price) in prices {
             if !works.contains(&work.as_str()) {
-                return Err(Fault::unknown(["price", node, work], "kind of work", work, &works));
+                return Err(ScenarioError::unknown(["price", node, work], "kind of work", work, &works));
             }
             sourced::<Picoseconds>(&["price", node, work], price)?;
         }
@@ -161,7 +165,7 @@ fn check(profile: &Profile) -> Result<(), Fault> {
     Ok(())
 }
 
-fn adapter(adapter: &Adapter) -> Result<(), Fault> {
+fn adapter(adapter: &Adapter) -> Result<(), ScenarioError> {
     for (key, value) in [("fetch", &adapter.fetch), ("start", &adapter.start), ("interrupt", &adapter.interrupt)] {
         if let Some(value) = value {
             sourced::<Duration>(&["adapter", key], value)?;
@@ -173,57 +177,57 @@ fn adapter(adapter: &Adapter) -> Result<(), Fault> {
         if let Some(value) = value
             && !known.contains(&value.as_str())
         {
-            return Err(Fault::unknown(["adapter", key], "way", value, &known));
+            return Err(ScenarioError::unknown(["adapter", key], "way", value, &known));
         }
     }
     if adapter.commands.as_deref() == Some("single") && adapter.start.is_none() {
         let problem = "DMA is started by the CPU for each PDU, at no stated cost";
-        return Err(Fault::at(["adapter", "commands"], problem).expected("a `start` beside it"));
+        return Err(ScenarioError::at(["adapter", "commands"], problem).expected("a `start` beside it"));
     }
     if adapter.notice.as_deref() == Some("interrupt") && adapter.interrupt.is_none() {
         let problem = "each received PDU interrupts, at no stated cost";
-        return Err(Fault::at(["adapter", "notice"], problem).expected("an `interrupt` beside it"));
+        return Err(ScenarioError::at(["adapter", "notice"], problem).expected("an `interrupt` beside it"));
     }
     if adapter.queue == Some(0) {
-        return Err(Fault::at(["adapter", "queue"], "an adapter that takes no PDU").expected("at least 1"));
+        return Err(ScenarioError::at(["adapter", "queue"], "an adapter that takes no PDU").expected("at least 1"));
     }
     Ok(())
 }
 
-fn check_memory(name: &str, memory: &Memory) -> Result<(), Fault> {
+fn check_memory(name: &str, memory: &Memory) -> Result<(), ScenarioError> {
     if !matches!(name, "send" | "receive") {
-        return Err(Fault::unknown(["memory", name], "memory", name, &["send", "receive"]));
+        return Err(ScenarioError::unknown(["memory", name], "memory", name, &["send", "receive"]));
     }
     let page = sourced::<Octets>(&["memory", name, "page"], &memory.page)?;
     let size = sourced::<Octets>(&["memory", name, "size"], &memory.size)?;
     if page.count() == 0 || memory.cluster == 0 {
         let key = if memory.cluster == 0 { "cluster" } else { "page" };
-        return Err(Fault::at(["memory", name, key], "nothing fits into that").expected("more than 0"));
+        return Err(ScenarioError::at(["memory", name, key], "nothing fits into that").expected("more than 0"));
     }
     if page.count().saturating_mul(memory.cluster.into()) > size.count() {
-        return Err(Fault::at(["memory", name, "size"], "smaller than one cluster of pages")
+        return Err(ScenarioError::at(["memory", name, "size"], "smaller than one cluster of pages")
             .found(format!("{:?}", memory.size.value)));
     }
     for (key, value, known) in
         [("hand_out", &memory.hand_out, ["free", "cyclic"]), ("wake_up", &memory.wake_up, ["one", "all"])]
     {
         if !known.contains(&value.as_str()) {
-            return Err(Fault::unknown(["memory", name, key], "choice", value, &known));
+            return Err(ScenarioError::unknown(["memory", name, key], "choice", value, &known));
         }
     }
     if memory.share.is_some() && memory.percent().is_none() {
-        let fault = Fault::at(["memory", name, "share"], "not a whole number of per cent from 1 to 100");
+        let fault = ScenarioError::at(["memory", name, "share"], "not a whole number of per cent from 1 to 100");
         return Err(fault.expected("a share such as \"25 %\""));
     }
     Ok(())
 }
 
 /// A value with its unit and a source.
-fn sourced<Q: Quantity>(path: &[&str], sourced: &Sourced) -> Result<Q, Fault> {
+fn sourced<Q: Quantity>(path: &[&str], sourced: &Sourced) -> Result<Q, ScenarioError> {
     let inside = |key| path.iter().copied().chain([key]);
     if sourced.from.trim().is_empty() {
-        return Err(Fault::at(inside("from"), "a value must say where it comes from")
+        return Err(ScenarioError::at(inside("from"), "a value must say where it comes from")
             .expected("a source, \"fitted: ...\" or \"assumed: ...\""));
     }
-    parse_quantity(&sourced.value).map_err(|invalid| Fault::quantity(inside("value"), &invalid))
+    parse_quantity(&sourced.value).map_err(|invalid| ScenarioError::quantity(inside("value"), &invalid))
 }

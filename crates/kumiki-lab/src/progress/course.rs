@@ -8,7 +8,7 @@ use super::{BETWEEN_LINES, Cost, Step};
 
 /// What a line says.
 #[derive(Clone, Debug)]
-pub(super) struct Course {
+pub(super) struct ProgressLine {
     what: String,
     total: u64,
     done: u64,
@@ -39,7 +39,7 @@ const PATIENCE: f64 = 15.0;
 /// The group of steps that are all alike.
 const ALIKE: Cost = Cost { group: 0, weight: 1.0 };
 
-impl Course {
+impl ProgressLine {
     pub(super) fn new(what: &str, total: u64) -> Self {
         let mut course = Self {
             what: what.to_owned(),
@@ -97,7 +97,7 @@ impl Course {
     }
 
     /// The line to print once `elapsed` has passed since the start, if it is time for one. The last step has none, as
-    /// [`Course::last_line`] follows.
+    /// [`ProgressLine::last_line`] follows.
     pub(super) fn line(&mut self, elapsed: Duration) -> Option<String> {
         if self.done >= self.total {
             return None;
@@ -105,7 +105,7 @@ impl Course {
         self.further_line(elapsed)
     }
 
-    /// As [`Course::line`], also after the last step.
+    /// As [`ProgressLine::line`], also after the last step.
     pub(super) fn further_line(&mut self, elapsed: Duration) -> Option<String> {
         let due = self.last.unwrap_or(Duration::ZERO) + BETWEEN_LINES;
         if elapsed < due {
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn lines_come_at_most_every_five_seconds_and_estimate_the_rest() {
-        let mut course = Course::new("sweep", 55);
+        let mut course = ProgressLine::new("sweep", 55);
         course.advance(1, seconds(1));
         assert_eq!(course.line(seconds(1)), None);
         course.advance(10, seconds(6));
@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn what_was_done_before_tells_how_long_the_rest_takes() {
         let cost = Cost { group: 0, weight: 5.0 };
-        let mut course = Course::new("run", 4);
+        let mut course = ProgressLine::new("run", 4);
         course.foresee([cost; 4], 2);
         assert_eq!(course.first_line(), None);
         for _ in 0..2 {
@@ -251,16 +251,16 @@ mod tests {
 
     #[test]
     fn nothing_done_has_no_estimate_and_an_early_end_is_said() {
-        let mut course = Course::new("sweep", 4);
+        let mut course = ProgressLine::new("sweep", 4);
         assert_eq!(course.line(seconds(6)).as_deref(), Some("sweep: 0 of 4 (0 %), 6 s"));
         assert_eq!(course.last_line(Duration::from_millis(250)), "sweep: stopped after 0 of 4, 250 ms");
-        assert_eq!(Course::new("run", 0).last_line(Duration::ZERO), "run: 0 done in 0 s");
+        assert_eq!(ProgressLine::new("run", 0).last_line(Duration::ZERO), "run: 0 done in 0 s");
     }
 
     /// A page of results takes its time, too.
     #[test]
     fn what_is_done_after_the_last_step_is_told() {
-        let mut course = Course::new("run", 1);
+        let mut course = ProgressLine::new("run", 1);
         course.advance(1, seconds(4));
         course.doing("writing the page");
         assert_eq!(course.further_line(seconds(4)), None);
@@ -278,7 +278,7 @@ mod tests {
             let costs = (0..*count).map(|step| seconds * (0.5 + f64::from(step * 7 % 11) / 10.0));
             steps.extend(costs.map(|seconds| (Cost { group, weight: *weight }, seconds)));
         }
-        let mut course = Course::new("sweep", u64::try_from(steps.len()).unwrap());
+        let mut course = ProgressLine::new("sweep", u64::try_from(steps.len()).unwrap());
         course.foresee(steps.iter().map(|(cost, _)| *cost), usize::try_from(jobs).unwrap());
         let all = steps.iter().map(|(_, seconds)| seconds).sum::<f64>() / f64::from(jobs);
         let (mut elapsed, mut lines) = (0.0, Vec::new());
@@ -336,7 +336,7 @@ mod tests {
 
     #[test]
     fn what_was_known_before_counts_for_what_is_left() {
-        let mut course = Course::new("sweep", 10);
+        let mut course = ProgressLine::new("sweep", 10);
         course.foresee((0..10).map(|_| Cost { group: 3, weight: 2.0 }), 1);
         for _ in 0..4 {
             course.done(Cost { group: 3, weight: 2.0 }, seconds(5));

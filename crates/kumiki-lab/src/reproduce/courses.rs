@@ -10,7 +10,7 @@ use crate::capture::thinned;
 use crate::experiment::Samples;
 use crate::figure::{Figure, Shape};
 use crate::laboratory::SERIES;
-use crate::page::Course;
+use crate::page::PointSeries;
 use crate::quantity::in_seconds;
 use crate::rows::Output;
 use crate::scenario::{Happening, Point};
@@ -29,7 +29,7 @@ const LONGEST: u64 = 64 << 20;
 
 impl Results {
     /// The values over time that are in the directory of `output`. A file that cannot be read is no reason to be without the page.
-    pub(super) fn courses(&self, output: &Output) -> Vec<Course> {
+    pub(super) fn courses(&self, output: &Output) -> Vec<PointSeries> {
         let kept = self.points.iter().filter_map(|(point, result)| {
             let file = format!("{:03}-{SERIES}", point.index);
             let is_own = |name: &&String| Path::new(name).file_name().is_some_and(|it| *it == *file);
@@ -52,7 +52,7 @@ impl Results {
             }
             Some(course)
         };
-        let mut courses: Vec<Course> = kept.into_iter().take(POINTS).filter_map(read).collect();
+        let mut courses: Vec<PointSeries> = kept.into_iter().take(POINTS).filter_map(read).collect();
         if let Some(last) = courses.last_mut().filter(|_| all > POINTS) {
             last.notes
                 .push(format!("The first {POINTS} of {all} points are shown; captures/{} has all of them.", self.name));
@@ -68,7 +68,7 @@ fn read(path: &Path) -> io::Result<Samples> {
     Samples::of_csv(&fs::read_to_string(path)?).map_err(io::Error::other)
 }
 
-fn course(point: &Point, samples: &Samples) -> Course {
+fn course(point: &Point, samples: &Samples) -> PointSeries {
     // What would be later than the last interval does not happen.
     let end = samples.0.iter().map(|it| it.time_s).fold(0.0, f64::max);
     let happens: Vec<_> = point.scenario.happenings().into_iter().filter(|it| it.at.as_secs_f64() < end).collect();
@@ -84,7 +84,7 @@ fn course(point: &Point, samples: &Samples) -> Course {
         }
         (figure, table)
     });
-    Course { place: point.label(), notes, figures: figures.collect() }
+    PointSeries { place: point.label(), notes, figures: figures.collect() }
 }
 
 /// The values of the curves, each row the mean of as many intervals as leave a table that can be read.
@@ -135,7 +135,7 @@ mod tests {
     use crate::scenario::{Choice, Document};
 
     /// The course of a line's run with these events.
-    fn of_line(run: &str, event: &str, samples: &str) -> Course {
+    fn of_line(run: &str, event: &str, samples: &str) -> PointSeries {
         let text = format!(
             r#"
 title = "A line"

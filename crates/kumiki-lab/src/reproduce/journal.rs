@@ -28,7 +28,7 @@ use super::{COMMIT, Plan};
 use crate::compare::provenance;
 use crate::refusal::json_words;
 use crate::rows::{Output, OutputError, Part};
-use crate::scenario::{Choice, Document, Fault};
+use crate::scenario::{Choice, Document, ScenarioError};
 
 /// How each line begins.
 const BEGINNING: &[u8] = b"{\"sha256\":\"";
@@ -157,8 +157,8 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// [`Fault`] of a text that is no scenario.
-    pub(super) fn plan(&self) -> Result<(Vec<Document>, Choice), Fault> {
+    /// [`ScenarioError`] of a text that is no scenario.
+    pub(super) fn plan(&self) -> Result<(Vec<Document>, Choice), ScenarioError> {
         let documents = self.scenarios.iter().map(|it| Document::parse(&it.name, &it.file, &it.text));
         let choice = Choice { set: self.set.clone(), quick: self.quick, runs: self.runs };
         Ok((documents.collect::<Result<_, _>>()?, choice))

@@ -122,7 +122,7 @@ struct EndedPoint {
 }
 
 /// What is kept of the points, by their places in the plan.
-type Kept = BTreeMap<usize, Result<PointResult, Failed>>;
+type KeptResults = BTreeMap<usize, Result<PointResult, Failed>>;
 
 impl Plan {
     /// Runs the points of a shard on several threads, but for those that the journal has. A point is among the results whole or not at all
@@ -137,7 +137,7 @@ impl Plan {
         mut options: Options<'_>,
         progress: &mut Progress,
     ) -> Result<Vec<Results>, OutputError> {
-        let mut kept: Kept = BTreeMap::new();
+        let mut kept: KeptResults = BTreeMap::new();
         let own = self.costs.iter().enumerate().filter(|(place, _)| options.has(*place));
         progress.foresee(own.map(|(_, cost)| *cost), options.jobs);
         for (place, entry) in options.known() {
@@ -205,7 +205,7 @@ impl Plan {
         &self,
         ended: &Receiver<EndedPoint>,
         options: &mut Options<'_>,
-        kept: &mut Kept,
+        kept: &mut KeptResults,
         progress: &mut Progress,
     ) -> Result<bool, OutputError> {
         let mut synced = Stopwatch::start();
@@ -231,7 +231,7 @@ impl Plan {
         &self,
         ended: EndedPoint,
         options: &mut Options<'_>,
-        kept: &mut Kept,
+        kept: &mut KeptResults,
         progress: &mut Progress,
     ) -> Result<(), OutputError> {
         let EndedPoint { place, took, result } = ended;
@@ -291,7 +291,7 @@ impl Plan {
     }
 
     /// The results of all points of a shard.
-    pub(super) fn results(&self, mut kept: Kept, shard: Shard) -> Vec<Results> {
+    pub(super) fn results(&self, mut kept: KeptResults, shard: Shard) -> Vec<Results> {
         let mut place = 0;
         let mut results = Vec::with_capacity(self.parts.len());
         for part in &*self.parts {

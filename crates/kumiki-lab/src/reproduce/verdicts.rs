@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::Results;
 use super::trends::{named, part};
 use crate::scenario::label::NOTHING;
-use crate::scenario::{Compare, Point, Within};
+use crate::scenario::{Compare, Point, Tolerance};
 
 /// A value that has no `within` of its own agrees within this part of itself.
 pub(super) const AGREEMENT: f64 = 0.05;
@@ -246,7 +246,7 @@ impl Results {
     fn compared(&self, compare: &Compare) -> Option<Verdict> {
         let (point, result) = self.points.iter().find(|(point, _)| point.compare() == Some(compare))?;
         let value = compare.value;
-        let within = compare.within.unwrap_or(Within::Part(AGREEMENT)).of(value);
+        let within = compare.within.unwrap_or(Tolerance::Part(AGREEMENT)).of(value);
         let shown = point.scenario.report.shown();
         let numbers: Vec<_> = result.iter().filter_map(|done| Some((self.at(point), done.summary?.mean))).collect();
         let verdict = Verdict {

@@ -33,10 +33,10 @@ pub enum Values {
 
 /// What makes columns of rows, each with the number of its point. The last are what the rows of each point have in common, of all points, be they without rows:
 /// what is varied is known from them.
-pub type Make = fn(&[(usize, &Row)], &[Row]) -> Result<Vec<Column>, ColumnError>;
+pub type ColumnMaker = fn(&[(usize, &Row)], &[Row]) -> Result<Vec<Column>, ColumnError>;
 
 /// The tables of all runs: what each is called, and what makes it.
-pub const TABLES: [(&str, Make); 3] = [("rows", columns), ("queues", queues), ("counters", counters)];
+pub const TABLES: [(&str, ColumnMaker); 3] = [("rows", columns), ("queues", queues), ("counters", counters)];
 
 /// The column with the number of the point, which no row has.
 pub(super) const POINT: &str = "point";

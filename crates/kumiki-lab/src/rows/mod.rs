@@ -26,7 +26,7 @@ mod output;
 mod tests;
 mod value;
 
-pub use columns::{Column, ColumnError, Make, TABLES, Values};
+pub use columns::{Column, ColumnError, ColumnMaker, TABLES, Values};
 pub use csv_form::to_csv;
 pub use output::{Output, OutputError, read_rows};
 pub(crate) use output::{Part, probe};

@@ -1,6 +1,6 @@
 //! How many points there are, before any is made.
 
-use super::Fault;
+use super::ScenarioError;
 use super::load::{Document, holds, section_list, too_many};
 use super::tree::{Node, Source};
 use super::vary::product;
@@ -10,8 +10,8 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// [`Fault`] of what is varied or skipped.
-    pub fn count(&self) -> Result<usize, Fault> {
+    /// [`ScenarioError`] of what is varied or skipped.
+    pub fn count(&self) -> Result<usize, ScenarioError> {
         let source = Source { file: self.file(), root: self.root(), sets: &[] };
         let axes = self.axes(&source)?;
         let skips = section_list(&source, "skip")?;

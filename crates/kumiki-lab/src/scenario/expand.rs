@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use super::amount::Amount;
 use super::arithmetic;
-use super::fault::{Fault, NameFault};
+use super::error::{NameFault, ScenarioError};
 use super::tree::{Entry, Node, Origin, Source, Value};
 use super::vary::is_name;
 
@@ -47,7 +47,11 @@ pub(super) struct Expander<'a> {
 
 /// That no definition needs itself, and none doubles itself: where one does, each that is made of it would take as long to find out. Whether
 /// anything uses it or not. What else is wrong with one is told where it is used.
-pub(super) fn check_defined(source: &Source<'_>, varied: &[(String, Node)], defined: &[Entry]) -> Result<(), Fault> {
+pub(super) fn check_defined(
+    source: &Source<'_>,
+    varied: &[(String, Node)],
+    defined: &[Entry],
+) -> Result<(), ScenarioError> {
     for entry in defined {
         let mut used = BTreeSet::new();
         let mut expander = Expander::new(source.clone(), varied, defined, &mut used);
@@ -55,7 +59,7 @@ pub(super) fn check_defined(source: &Source<'_>, varied: &[(String, Node)], defi
         expander.open.push(entry.key.clone());
         let fault = expander.at(&["define", &entry.key], &entry.node).err();
         let is_told =
-            |fault: &Fault| [NameFault::Circle, NameFault::Bulk].into_iter().any(|what| fault.is_of_name(what));
+            |fault: &ScenarioError| [NameFault::Circle, NameFault::Bulk].into_iter().any(|what| fault.is_of_name(what));
         if let Some(fault) = fault.filter(is_told) {
             return Err(fault);
         }
@@ -85,17 +89,17 @@ impl<'a> Expander<'a> {
     }
 
     /// `node`, which is the value of `key`, with all names replaced.
-    pub(super) fn top(&mut self, key: &str, node: &Node) -> Result<Node, Fault> {
+    pub(super) fn top(&mut self, key: &str, node: &Node) -> Result<Node, ScenarioError> {
         self.at(&[key], node)
     }
 
     /// The same of the value at `path`.
-    pub(super) fn at(&mut self, path: &[&str], node: &Node) -> Result<Node, Fault> {
+    pub(super) fn at(&mut self, path: &[&str], node: &Node) -> Result<Node, ScenarioError> {
         self.path = path.iter().map(|part| (*part).to_owned()).collect();
         self.node(node)
     }
 
-    fn node(&mut self, node: &Node) -> Result<Node, Fault> {
+    fn node(&mut self, node: &Node) -> Result<Node, ScenarioError> {
         self.nodes += 1;
         if self.nodes > MOST_NODES {
             let problem = format!("more than {MOST_NODES} values once all names are replaced");
@@ -128,7 +132,7 @@ impl<'a> Expander<'a> {
         Ok(Node { at: node.at, value })
     }
 
-    fn text(&mut self, node: &Node, text: &str) -> Result<Node, Fault> {
+    fn text(&mut self, node: &Node, text: &str) -> Result<Node, ScenarioError> {
         let mut out = String::new();
         let mut rest = text;
         while let Some((before, after)) = rest.split_once("${") {
@@ -168,7 +172,7 @@ impl<'a> Expander<'a> {
     }
 
     /// The value of what stands between the braces.
-    fn expression(&mut self, node: &Node, expression: &str) -> Result<Node, Fault> {
+    fn expression(&mut self, node: &Node, expression: &str) -> Result<Node, ScenarioError> {
         let inner;
         let expression = if expression.contains("${") {
             inner = self.text(node, expression)?.plain().unwrap_or_default();
@@ -210,7 +214,7 @@ impl<'a> Expander<'a> {
     }
 
     /// The value of a name, with the names in it replaced.
-    fn value(&mut self, node: &Node, name: &str) -> Result<Node, Fault> {
+    fn value(&mut self, node: &Node, name: &str) -> Result<Node, ScenarioError> {
         if let Some(number) = self.number.filter(|_| name == NUMBER) {
             return Ok(Node { at: node.at, value: Value::Integer(number.into()) });
         }
@@ -238,7 +242,7 @@ impl<'a> Expander<'a> {
         Ok(value)
     }
 
-    fn unknown(&self, node: &Node, name: &str) -> Fault {
+    fn unknown(&self, node: &Node, name: &str) -> ScenarioError {
         let varied = self.varied.iter().map(|(name, _)| name.as_str());
         let known: Vec<&str> = varied.chain(self.defined.iter().map(|e| e.key.as_str())).collect();
         let fault = self.fault(node, format!("unknown name ${{{name}}}")).of_name(NameFault::Unknown);
@@ -252,15 +256,15 @@ impl<'a> Expander<'a> {
         if !is_name(name) && name.contains(['+', '-', '*', '/']) {
             return fault.expected("blanks around each sign, such as ${rtt / 2}");
         }
-        match super::fault::nearest(name, &known) {
+        match super::error::nearest(name, &known) {
             Some(near) => fault.suggest(format!("${{{near}}}")),
             None if known.is_empty() => fault.expected("a name from [define] or [vary]"),
             None => fault.one_of(&known),
         }
     }
 
-    pub(super) fn fault(&self, node: &Node, problem: impl Into<String>) -> Fault {
-        let mut fault = Fault::at(&self.path, problem);
+    pub(super) fn fault(&self, node: &Node, problem: impl Into<String>) -> ScenarioError {
+        let mut fault = ScenarioError::at(&self.path, problem);
         if let Some(shown) = node.shown() {
             fault = fault.found(shown);
         }

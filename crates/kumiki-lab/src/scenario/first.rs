@@ -4,7 +4,7 @@ use kumiki_octets::text::counted;
 
 use super::label::{follows, shown};
 use super::vary::same;
-use super::{Choice, Document, Fault, Point};
+use super::{Choice, Document, Point, ScenarioError};
 
 /// The first point of a scenario.
 #[derive(Clone, Debug)]
@@ -20,12 +20,16 @@ impl Document {
     ///
     /// # Errors
     /// As [`Document::checked`].
-    pub fn first_checked(&self, choice: &Choice, check: impl Fn(&Point) -> Result<(), Fault>) -> Result<First, Fault> {
+    pub fn first_checked(
+        &self,
+        choice: &Choice,
+        check: impl Fn(&Point) -> Result<(), ScenarioError>,
+    ) -> Result<First, ScenarioError> {
         let is_first = |point: &Point| if point.index == 0 { check(point) } else { Ok(()) };
         let points = self.checked(choice, is_first)?;
         let told = told(&points);
         let point = points.into_iter().next();
-        let point = point.ok_or_else(|| Fault::new("the scenario has no points").in_file(self.file()))?;
+        let point = point.ok_or_else(|| ScenarioError::new("the scenario has no points").in_file(self.file()))?;
         Ok(First { point, told })
     }
 }

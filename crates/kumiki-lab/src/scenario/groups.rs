@@ -4,8 +4,8 @@
 //! number. What is written under a member's own name (`[host.s1]`) is put in the place of what the group says for it, key by key, except a `graph`, which
 //! is one value; `${i}` is its number there, too. Loads name all members by a star: `s*.app`.
 
+use super::error::ScenarioError;
 use super::expand::Expander;
-use super::fault::Fault;
 use super::like::complete;
 use super::tree::{Entry, Node, Value};
 use crate::refusal::as_whole;
@@ -20,7 +20,7 @@ pub(super) const GROUPED: [&str; 3] = ["host", "switch", "link"];
 const MOST_MEMBERS: u32 = 4096;
 
 /// `section` with all names replaced and the members in the place of the groups.
-pub(super) fn expand(expander: &mut Expander<'_>, section: &str, node: &Node) -> Result<Node, Fault> {
+pub(super) fn expand(expander: &mut Expander<'_>, section: &str, node: &Node) -> Result<Node, ScenarioError> {
     let (mut members, mut single) = (Vec::new(), Vec::new());
     for entry in node.entries() {
         match entry.node.child(COUNT) {
@@ -60,7 +60,12 @@ fn lost<'a>(section: &str, own: &Entry, node: &'a Node) -> Option<&'a Entry> {
     groups.find(|group| is_called_like(&own.key, &group.key)).filter(|_| own.node.child(must).is_none())
 }
 
-fn not_a_member(expander: &Expander<'_>, (section, own): (&str, &Entry), group: &str, members: &[Entry]) -> Fault {
+fn not_a_member(
+    expander: &Expander<'_>,
+    (section, own): (&str, &Entry),
+    group: &str,
+    members: &[Entry],
+) -> ScenarioError {
     let count = members.iter().filter(|member| is_member(&member.key, group)).count();
     let problem = format!("{} is no member of the group {group}", own.key);
     let fault = super::vary::fault_at(&expander.source, &[section, own.key.as_str()], own.at, problem);
@@ -75,7 +80,7 @@ fn of_group(
     section: &str,
     (entry, count, groups): (&Entry, &Node, &Node),
     members: &mut Vec<Entry>,
-) -> Result<(), Fault> {
+) -> Result<(), ScenarioError> {
     let path = [section, entry.key.as_str(), COUNT];
     let written = expander.at(&path, count)?;
     let number = match written.value {

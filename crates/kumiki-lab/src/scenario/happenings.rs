@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use kumiki_graph::Duration;
 
 use super::Scenario;
+use super::error::quantity;
 use super::event::words as words_of_set;
-use super::fault::quantity;
 use crate::medium::{Step, is_named};
 use crate::quantity::{Quantity as _, Rate, in_seconds, parse_list};
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::error::ScenarioError;
 use super::expand::Expander;
-use super::fault::Fault;
 use super::tree::{Entry, Node, Source, Value};
 
 /// More hosts in a row that are like each other are a slip of the pen: each is filled in from all behind it.
@@ -11,7 +11,7 @@ const LONGEST_ROW: usize = 32;
 
 /// Gives every host what it takes from the one it is like. Tables are filled in key by key, except `graph`, which is one
 /// value: part of another host's graph is nothing. How many there are (`count`), and who is there in its place (`real`), is no part of what a host is.
-pub(super) fn fill_in(source: &Source<'_>, hosts: &mut Node) -> Result<(), Fault> {
+pub(super) fn fill_in(source: &Source<'_>, hosts: &mut Node) -> Result<(), ScenarioError> {
     let given: BTreeMap<String, Node> =
         hosts.entries().iter().map(|entry| (entry.key.clone(), entry.node.clone())).collect();
     let Value::Table(entries) = &mut hosts.value else {
@@ -25,15 +25,15 @@ pub(super) fn fill_in(source: &Source<'_>, hosts: &mut Node) -> Result<(), Fault
             let path = ["host", last.as_str(), "like"];
             let Some(other) = given.get(&name) else {
                 let known: Vec<&str> = given.keys().map(String::as_str).collect();
-                return Err(source.locate(Fault::unknown(path, "host", &name, &known)));
+                return Err(source.locate(ScenarioError::unknown(path, "host", &name, &known)));
             };
             if round.contains(&name) {
                 round.push(name);
                 let round = round.join(" like ");
-                return Err(source.locate(Fault::at(path, format!("a host that is like itself: {round}"))));
+                return Err(source.locate(ScenarioError::at(path, format!("a host that is like itself: {round}"))));
             }
             if round.len() > LONGEST_ROW {
-                return Err(source.locate(Fault::at(
+                return Err(source.locate(ScenarioError::at(
                     path,
                     format!("more than {LONGEST_ROW} hosts in a row that are like each other"),
                 )));
@@ -47,7 +47,7 @@ pub(super) fn fill_in(source: &Source<'_>, hosts: &mut Node) -> Result<(), Fault
 }
 
 /// Replaces the names in what says whom each host is like.
-pub(super) fn choose(expander: &mut Expander<'_>, hosts: &mut Node) -> Result<(), Fault> {
+pub(super) fn choose(expander: &mut Expander<'_>, hosts: &mut Node) -> Result<(), ScenarioError> {
     let Value::Table(entries) = &mut hosts.value else {
         return Ok(());
     };

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
+use super::error::{ScenarioError, nearest};
 use super::expand::{Expander, NUMBER, Use, check_defined};
-use super::fault::{Fault, nearest};
 use super::label::Notation;
 use super::tree::{Entry, Node, Origin, Source, Value};
 use super::vary::{Axis, MOST_POINTS, axis, fault_at, is_name, names, product, same};
@@ -84,7 +84,7 @@ struct Resolved<'a> {
 
 /// Gives hosts what they take from those they are like, before names are replaced. False where a name is needed to know who that is: then it can only be
 /// done later.
-fn settle(source: &Source<'_>, root: &mut Node) -> Result<bool, Fault> {
+fn settle(source: &Source<'_>, root: &mut Node) -> Result<bool, ScenarioError> {
     let Some(hosts) = root.child_mut("host") else {
         return Ok(true);
     };
@@ -111,10 +111,10 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// [`Fault`] where it cannot be read or is not TOML.
-    pub fn load(path: &Path) -> Result<Self, Fault> {
+    /// [`ScenarioError`] where it cannot be read or is not TOML.
+    pub fn load(path: &Path) -> Result<Self, ScenarioError> {
         let shown = path.display().to_string();
-        let text = super::fault::read_file(path)?;
+        let text = super::error::read_file(path)?;
         let name = path.file_stem().map_or_else(|| shown.clone(), |stem| stem.to_string_lossy().into_owned());
         Self::parse(&name, &shown, &text)
     }
@@ -123,11 +123,11 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// [`Fault`] where it is not TOML, or has more than 262,144 octets.
-    pub fn parse(name: &str, file: &str, text: &str) -> Result<Self, Fault> {
+    /// [`ScenarioError`] where it is not TOML, or has more than 262,144 octets.
+    pub fn parse(name: &str, file: &str, text: &str) -> Result<Self, ScenarioError> {
         if text.len() > LONGEST_FILE {
             let problem = format!("{} octets; a scenario has at most {LONGEST_FILE}", text.len());
-            return Err(Fault::new(problem).in_file(file));
+            return Err(ScenarioError::new(problem).in_file(file));
         }
         let root = Node::parse(text).map_err(|fault| fault.in_file(file))?;
         Ok(Self {
@@ -144,8 +144,8 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// [`Fault`] where there is none, or it is not TOML.
-    pub fn find(name: &str) -> Result<Self, Fault> {
+    /// [`ScenarioError`] where there is none, or it is not TOML.
+    pub fn find(name: &str) -> Result<Self, ScenarioError> {
         if name.contains('/') || name.ends_with(".toml") {
             return Self::load(Path::new(name));
         }
@@ -154,7 +154,7 @@ impl Document {
             Some((name, text)) => Self::parse(name, &format!("scenarios/{name}.toml"), text),
             None => {
                 let names = Self::builtin_names();
-                let fault = Fault::new(format!("there is no scenario {name:?}"));
+                let fault = ScenarioError::new(format!("there is no scenario {name:?}"));
                 let fault = if names.is_empty() { fault } else { fault.one_of(&names) };
                 let on_disk = [format!("{name}.toml"), format!("./{name}")];
                 let on_disk = on_disk.iter().find(|path| Path::new(path).is_file());
@@ -179,8 +179,8 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// [`Fault`] of the first that is not TOML.
-    pub fn builtin() -> Result<Vec<Self>, Fault> {
+    /// [`ScenarioError`] of the first that is not TOML.
+    pub fn builtin() -> Result<Vec<Self>, ScenarioError> {
         super::builtin::SCENARIOS
             .iter()
             .map(|(name, text)| Self::parse(name, &format!("scenarios/{name}.toml"), text))
@@ -272,8 +272,8 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// [`Fault`]: the first thing that is wrong.
-    pub fn points(&self, choice: &Choice) -> Result<Vec<Point>, Fault> {
+    /// [`ScenarioError`]: the first thing that is wrong.
+    pub fn points(&self, choice: &Choice) -> Result<Vec<Point>, ScenarioError> {
         let mut root = Node::clone(&self.root);
         let source = Source { file: &self.file, root: &self.root, sets: &choice.set };
         check::sections(&source)?;
@@ -314,7 +314,7 @@ impl Document {
         }
         let (points, used) = made(&shared, combinations, skips)?;
         if points.is_empty() {
-            return Err(source.locate(Fault::at(["skip"], "every combination is skipped")));
+            return Err(source.locate(ScenarioError::at(["skip"], "every combination is skipped")));
         }
         if !self.is_told_of_unused {
             self.check_used(&source, &axes, &used)?;
@@ -322,20 +322,20 @@ impl Document {
         Ok(points)
     }
 
-    pub(super) fn axes(&self, source: &Source<'_>) -> Result<Vec<Axis>, Fault> {
+    pub(super) fn axes(&self, source: &Source<'_>) -> Result<Vec<Axis>, ScenarioError> {
         section(source, "vary")?.iter().map(|entry| axis(source, "vary", entry)).collect()
     }
 
     /// No name twice, and none that cannot be written as `${name}`.
-    fn check_names(&self, source: &Source<'_>, axes: &[Axis], defines: &[Entry]) -> Result<(), Fault> {
+    fn check_names(&self, source: &Source<'_>, axes: &[Axis], defines: &[Entry]) -> Result<(), ScenarioError> {
         let mut seen = BTreeSet::new();
         for name in axes.iter().flat_map(|axis| &axis.names) {
             if name == NUMBER {
-                let fault = Fault::at(["vary"], "${i} is the number within a group").expected("another name");
+                let fault = ScenarioError::at(["vary"], "${i} is the number within a group").expected("another name");
                 return Err(source.locate(fault));
             }
             if !seen.insert(name.as_str()) {
-                return Err(source.locate(Fault::at(["vary"], format!("{name:?} varies twice"))));
+                return Err(source.locate(ScenarioError::at(["vary"], format!("{name:?} varies twice"))));
             }
         }
         for entry in defines {
@@ -357,7 +357,7 @@ impl Document {
     }
 
     /// `[[skip]]`, `[[compare]]` and `[report]` speak of varied names, and of values that these have.
-    fn check_lists(&self, source: &Source<'_>, axes: &[Axis]) -> Result<(), Fault> {
+    fn check_lists(&self, source: &Source<'_>, axes: &[Axis]) -> Result<(), ScenarioError> {
         for (number, skip) in section_list(source, "skip")?.iter().enumerate() {
             let number = number.to_string();
             check::values_of(source, &["skip", &number], skip, axes)?;
@@ -391,22 +391,28 @@ impl Document {
     }
 
     /// Varying a name that nothing uses repeats the same run under different labels.
-    fn check_used(&self, source: &Source<'_>, axes: &[Axis], used: &BTreeSet<String>) -> Result<(), Fault> {
+    fn check_used(&self, source: &Source<'_>, axes: &[Axis], used: &BTreeSet<String>) -> Result<(), ScenarioError> {
         for axis in axes.iter().filter(|axis| axis.rows.len() > 1) {
             if !axis.names.iter().any(|name| used.contains(name)) {
                 let key = axis.names.join(", ");
                 let name = axis.names.first().map_or("", String::as_str);
                 let path = ["vary", key.as_str()];
-                return Err(
-                    source.locate(Fault::at(path, format!("{UNUSED}{name}}}, so all its values would give the same")))
-                );
+                return Err(source.locate(ScenarioError::at(
+                    path,
+                    format!("{UNUSED}{name}}}, so all its values would give the same"),
+                )));
             }
         }
         Ok(())
     }
 
     /// The axes and definitions with the shorter values of `[quick]`.
-    fn quick(&self, source: &Source<'_>, axes: &[Axis], defines: &[Entry]) -> Result<(Vec<Axis>, Vec<Entry>), Fault> {
+    fn quick(
+        &self,
+        source: &Source<'_>,
+        axes: &[Axis],
+        defines: &[Entry],
+    ) -> Result<(Vec<Axis>, Vec<Entry>), ScenarioError> {
         let (mut axes, mut defines) = (axes.to_vec(), defines.to_vec());
         for entry in section(source, "quick")? {
             if let Some(define) = defines.iter_mut().find(|define| define.key == entry.key) {
@@ -421,7 +427,7 @@ impl Document {
             let mut known: Vec<String> = axes.iter().map(|axis| axis.names.join(", ")).collect();
             known.extend(defines.iter().map(|define| define.key.clone()));
             let path = ["quick", entry.key.as_str()];
-            return Err(source.locate(Fault::unknown(path, "name", &entry.key, &known)));
+            return Err(source.locate(ScenarioError::unknown(path, "name", &entry.key, &known)));
         }
         Ok((axes, defines))
     }
@@ -433,7 +439,7 @@ fn set_all<'a>(
     sets: &'a [String],
     (axes, defines): (&mut Vec<Axis>, &mut [Entry]),
     root: &mut Node,
-) -> Result<bool, Fault> {
+) -> Result<bool, ScenarioError> {
     let mut settings: Vec<(Vec<&str>, Node)> = Vec::new();
     for (number, text) in sets.iter().enumerate() {
         set::apply(source, number, text, (&mut *axes, &mut *defines), &mut settings)?;
@@ -460,7 +466,7 @@ fn made(
     shared: &Arc<Shared>,
     combinations: Vec<Vec<(String, Node)>>,
     skips: &[Node],
-) -> Result<(Vec<Point>, BTreeSet<String>), Fault> {
+) -> Result<(Vec<Point>, BTreeSet<String>), ScenarioError> {
     let (mut used, mut profiles) = (BTreeSet::new(), Profiles::new());
     let mut points: Vec<Point> = Vec::new();
     for combination in combinations {
@@ -492,7 +498,11 @@ fn notations(axes: &[Axis]) -> BTreeMap<String, Notation> {
 
 impl Shared {
     /// The document of the point of `combination`.
-    fn resolve(&self, combination: &[(String, Node)], used: &mut BTreeSet<String>) -> Result<Resolved<'_>, Fault> {
+    fn resolve(
+        &self,
+        combination: &[(String, Node)],
+        used: &mut BTreeSet<String>,
+    ) -> Result<Resolved<'_>, ScenarioError> {
         let mut settled = self.root.clone();
         let source = Source { file: &self.file, root: &self.root, sets: &self.sets };
         if !self.is_settled
@@ -540,7 +550,7 @@ impl Point {
         index: usize,
         known: &mut Profiles,
         earlier: Option<&Scenario>,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, ScenarioError> {
         let source = resolved.source();
         check::keys(&source)?;
         let mut scenario: Scenario = resolved.root.read().map_err(|problem| problem.fault(&source, &[]))?;
@@ -588,7 +598,7 @@ impl Point {
 
     /// `fault` with the file, and the line and the value that its path leads to.
     #[must_use]
-    pub fn locate(&self, fault: Fault) -> Fault {
+    pub fn locate(&self, fault: ScenarioError) -> ScenarioError {
         match self.origin.resolve() {
             Some(resolved) => resolved.locate(fault),
             None => fault,
@@ -623,7 +633,7 @@ impl Point {
 
 impl Resolved<'_> {
     /// `fault` with its place; where the value is one of what is varied, also with that.
-    fn locate(&self, fault: Fault) -> Fault {
+    fn locate(&self, fault: ScenarioError) -> ScenarioError {
         let path = fault.path().to_vec();
         let found = self.uses.iter().find(|(at, ..)| !path.is_empty() && path.starts_with(at));
         let fault = self.source().locate(fault);
@@ -688,7 +698,7 @@ fn defined_table<'a>(node: &Node, defines: &'a [Entry]) -> Option<&'a Node> {
 }
 
 /// The entries of a table at the top; none where it is missing.
-fn section<'a>(source: &Source<'a>, name: &str) -> Result<&'a [Entry], Fault> {
+fn section<'a>(source: &Source<'a>, name: &str) -> Result<&'a [Entry], ScenarioError> {
     match source.root.child(name) {
         None => Ok(&[]),
         Some(node) if matches!(node.value, Value::Table(_)) => Ok(node.entries()),
@@ -698,7 +708,7 @@ fn section<'a>(source: &Source<'a>, name: &str) -> Result<&'a [Entry], Fault> {
 }
 
 /// The tables of a list of tables at the top; none where it is missing.
-pub(super) fn section_list<'a>(source: &Source<'a>, name: &str) -> Result<&'a [Node], Fault> {
+pub(super) fn section_list<'a>(source: &Source<'a>, name: &str) -> Result<&'a [Node], ScenarioError> {
     let Some(node) = source.root.child(name) else {
         return Ok(&[]);
     };
@@ -727,6 +737,6 @@ pub(super) fn holds(skip: &Node, varied: &[(String, toml::Value)]) -> bool {
 }
 
 /// That there are more points than anybody would run.
-pub(super) fn too_many() -> Fault {
-    Fault::at(["vary"], format!("more than {MOST_POINTS} combinations"))
+pub(super) fn too_many() -> ScenarioError {
+    ScenarioError::at(["vary"], format!("more than {MOST_POINTS} combinations"))
 }

@@ -10,7 +10,7 @@ use serde::de::{
 };
 use serde::forward_to_deserialize_any;
 
-use super::fault::{Fault, nearest};
+use super::error::{ScenarioError, nearest};
 use super::hints;
 use super::tree::{Entry, Node, Origin, Source, Value};
 use super::{Event, Host, Link, Report, Ring, Runs, Scenario, Workload};
@@ -56,10 +56,10 @@ impl Problem {
     }
 
     /// As a fault of `source`, whose value at `above` was read.
-    pub(crate) fn fault(mut self, source: &Source<'_>, above: &[&str]) -> Fault {
+    pub(crate) fn fault(mut self, source: &Source<'_>, above: &[&str]) -> ScenarioError {
         self.path.extend(above.iter().rev().map(|part| (*part).to_owned()));
         self.path.reverse();
-        let mut fault = Fault::at(&self.path, self.text);
+        let mut fault = ScenarioError::at(&self.path, self.text);
         let advice = self.advice.map(|advice| *advice).unwrap_or_default();
         if let Some(expected) = advice.expected {
             // What is to be a table or a list is grasped by one.

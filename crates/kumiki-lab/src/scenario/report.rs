@@ -6,7 +6,7 @@ use kumiki_graph::Duration;
 use kumiki_settings::Keys;
 use serde::{Deserialize, Deserializer};
 
-use super::fault::{Fault, quantity};
+use super::error::{ScenarioError, quantity};
 use crate::quantity::{Octets, Share};
 
 /// How results are shown.
@@ -171,8 +171,8 @@ impl Window {
     /// What the window allows, in Mb/s; none without a round trip.
     ///
     /// # Errors
-    /// A [`Fault`] that names the key which is no quantity.
-    pub fn limit_mbps(&self) -> Result<Option<f64>, Fault> {
+    /// A [`ScenarioError`] that names the key which is no quantity.
+    pub fn limit_mbps(&self) -> Result<Option<f64>, ScenarioError> {
         let path = |key| ["report", "window", key];
         let octets: Octets = quantity(&path("octets"), &self.octets)?;
         let round_trip: Duration = quantity(&path("round_trip"), &self.round_trip)?;
@@ -194,7 +194,7 @@ pub struct Compare {
     pub value: f64,
     /// How far from it is still agreement, in that unit, or as a share of it.
     #[key(is = "a number, or a share", default = "5 %", example = "\"2 %\"")]
-    pub within: Option<Within>,
+    pub within: Option<Tolerance>,
     /// Where the paper says so, or by what theory.
     #[key(is = "a text", example = "\"table 2\"")]
     pub from: String,
@@ -209,14 +209,14 @@ pub struct Compare {
 
 /// How far from a value is still agreement.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Within {
+pub enum Tolerance {
     /// So much, in the value's own unit.
     Amount(f64),
     /// Such a part of the value.
     Part(f64),
 }
 
-impl Within {
+impl Tolerance {
     /// So far from `value`, in its unit.
     #[must_use]
     pub fn of(self, value: f64) -> f64 {
@@ -227,7 +227,7 @@ impl Within {
     }
 }
 
-impl<'de> Deserialize<'de> for Within {
+impl<'de> Deserialize<'de> for Tolerance {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         use serde::de::Error as _;
         let found = toml::Value::deserialize(deserializer)?;

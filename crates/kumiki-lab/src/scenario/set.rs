@@ -1,8 +1,8 @@
 //! What `--set` changes: a value that varies, one that is defined, or a key of the scenario.
 
-use super::Fault;
+use super::ScenarioError;
 use super::amount::Amount;
-use super::fault::nearest;
+use super::error::nearest;
 use super::groups;
 use super::tree::{Entry, Node, Origin, Source, Value};
 use super::vary::{Axis, distinct, fault_at, values};
@@ -17,7 +17,7 @@ pub(super) fn apply<'a>(
     text: &'a str,
     (axes, defines): (&mut Vec<Axis>, &mut [Entry]),
     settings: &mut Vec<(Vec<&'a str>, Node)>,
-) -> Result<(), Fault> {
+) -> Result<(), ScenarioError> {
     let at = Origin::Set(number);
     let Some((name, written)) = text.split_once('=') else {
         return Err(fault_at(source, &[], at, "no \"=\"").expected("NAME=VALUE"));
@@ -56,7 +56,12 @@ pub(super) fn apply<'a>(
 }
 
 /// Gives `name`, of the axis at `place`, other values, or one alone.
-fn vary(source: &Source<'_>, axes: &mut Vec<Axis>, (place, name): (usize, &str), node: Node) -> Result<(), Fault> {
+fn vary(
+    source: &Source<'_>,
+    axes: &mut Vec<Axis>,
+    (place, name): (usize, &str),
+    node: Node,
+) -> Result<(), ScenarioError> {
     let (at, path) = (node.at, ["vary", name]);
     let is_list = match &node.value {
         Value::List(_) => true,
@@ -76,7 +81,7 @@ fn vary(source: &Source<'_>, axes: &mut Vec<Axis>, (place, name): (usize, &str),
 }
 
 /// Whether there is something to be set at `path`.
-fn check_path(source: &Source<'_>, at: Origin, path: &[&str]) -> Result<(), Fault> {
+fn check_path(source: &Source<'_>, at: Origin, path: &[&str]) -> Result<(), ScenarioError> {
     let first = path.first().copied().unwrap_or_default();
     if !SETTABLE.contains(&first) {
         return Err(near(fault_at(source, &[], at, format!("{first:?} cannot be set")), first, &SETTABLE));
@@ -95,7 +100,7 @@ fn check_path(source: &Source<'_>, at: Origin, path: &[&str]) -> Result<(), Faul
 }
 
 /// With what is known in the place of `name`, and the one that it is close to.
-fn near(fault: Fault, name: &str, known: &[&str]) -> Fault {
+fn near(fault: ScenarioError, name: &str, known: &[&str]) -> ScenarioError {
     let fault = fault.one_of(known);
     match nearest(name, known) {
         Some(near) => fault.suggest(near),

@@ -3,12 +3,12 @@
 //! Who looks at a scenario stops at the first mistake. What is wrong there is then left out, or something else is put there where it cannot be missing, and the rest is looked at
 //! again: an unknown key, the value of a setting, or a key that is missing. Nothing is touched on which others rest, such as graphs and ends of lines, so that no mistake follows from another.
 
-use super::fault::{MOST, NameFault, UNKNOWN_KEY};
+use super::error::{MOST, NameFault, UNKNOWN_KEY};
 use super::groups;
 use super::load::{Document, UNUSED};
 use super::read::example;
 use super::tree::{Entry, Node, Origin, Value};
-use super::{Choice, Fault, FaultPlace, Point};
+use super::{Choice, ErrorPlace, Point, ScenarioError};
 
 /// Keys on which others rest: whoever leaves them out changes what the rest means.
 const BASES: [&str; 13] =
@@ -37,7 +37,7 @@ struct Touched {
 
 impl Removed {
     /// Whether `fault` says that it is missing.
-    fn is_missed_by(&self, fault: &Fault) -> bool {
+    fn is_missed_by(&self, fault: &ScenarioError) -> bool {
         let Some((key, own)) = self.path.split_last() else {
             return false;
         };
@@ -57,18 +57,18 @@ impl Removed {
 
 /// The document and what is wrong with it, with stand-ins for what is said to be missing and was only left out.
 fn present<T>(
-    (mut document, mut fault): (Document, Fault),
+    (mut document, mut fault): (Document, ScenarioError),
     removed: &[Removed],
-    judge: &impl Fn(&Document) -> Result<T, Fault>,
-) -> Option<(Document, Fault)> {
+    judge: &impl Fn(&Document) -> Result<T, ScenarioError>,
+) -> Option<(Document, ScenarioError)> {
     for _ in 0..=removed.len() {
         let Some(missed) = removed.iter().find(|it| it.is_missed_by(&fault)) else {
             return Some((document, fault));
         };
         // Which of them is of the kind that the key has, the judgement says: what is said of a stand-in is not of the file.
-        let is_of_stand_in = |fault: &Fault| {
+        let is_of_stand_in = |fault: &ScenarioError| {
             let is_placed = match missed.at {
-                Origin::Line(line, column) => fault.place() == Some(&FaultPlace::Line(line, column)),
+                Origin::Line(line, column) => fault.place() == Some(&ErrorPlace::Line(line, column)),
                 Origin::Set(_) => false,
             };
             missed.is_missed_by(fault) || fault.path().starts_with(&missed.path) || is_placed
@@ -82,8 +82,12 @@ impl Document {
     /// Its points, as [`Document::points`] has them, of which `check` finds nothing wrong. A path in what it says begins at the top of the scenario.
     ///
     /// # Errors
-    /// What is wrong first in the file, with [what else is](Fault::others), as far as that can be told.
-    pub fn checked(&self, choice: &Choice, check: impl Fn(&Point) -> Result<(), Fault>) -> Result<Vec<Point>, Fault> {
+    /// What is wrong first in the file, with [what else is](ScenarioError::others), as far as that can be told.
+    pub fn checked(
+        &self,
+        choice: &Choice,
+        check: impl Fn(&Point) -> Result<(), ScenarioError>,
+    ) -> Result<Vec<Point>, ScenarioError> {
         self.judged(|document| {
             let points = document.points(choice)?;
             points.iter().try_for_each(|point| check(point).map_err(|fault| point.locate(fault)))?;
@@ -95,15 +99,15 @@ impl Document {
     ///
     /// # Errors
     /// As [`Document::checked`].
-    fn judged<T>(&self, judge: impl Fn(&Self) -> Result<T, Fault>) -> Result<T, Fault> {
+    fn judged<T>(&self, judge: impl Fn(&Self) -> Result<T, ScenarioError>) -> Result<T, ScenarioError> {
         let first = match judge(self) {
             Ok(judged) => return Ok(judged),
             Err(fault) => fault,
         };
         // A name that is used by a slip of the pen is used by no other.
-        let is_unused = |fault: &Fault| fault.problem().starts_with(UNUSED);
-        let has_slip = |faults: &[Fault]| faults.iter().any(|fault| fault.is_of_name(NameFault::Unknown));
-        let is_told = |faults: &[Fault], fault: &Fault| !(is_unused(fault) && has_slip(faults));
+        let is_unused = |fault: &ScenarioError| fault.problem().starts_with(UNUSED);
+        let has_slip = |faults: &[ScenarioError]| faults.iter().any(|fault| fault.is_of_name(NameFault::Unknown));
+        let is_told = |faults: &[ScenarioError], fault: &ScenarioError| !(is_unused(fault) && has_slip(faults));
         let (mut faults, mut rest, mut touched) = (vec![first], self.clone(), Touched::default());
         while let Some(last) = faults.last() {
             // One more than are told, so that it is known that there are more.
@@ -122,26 +126,27 @@ impl Document {
             faults.retain(|fault| !is_unused(fault));
         }
         // A file that the scenario names may have several.
-        let mut faults: Vec<Fault> = faults.into_iter().flat_map(Fault::apart).collect();
-        let other = |fault: &Fault| (fault.file() != Some(self.file())).then(|| fault.file().map(str::to_owned));
+        let mut faults: Vec<ScenarioError> = faults.into_iter().flat_map(ScenarioError::apart).collect();
+        let other =
+            |fault: &ScenarioError| (fault.file() != Some(self.file())).then(|| fault.file().map(str::to_owned));
         faults.sort_by_cached_key(|fault| (is_unused(fault), other(fault), fault.line_and_column()));
-        Err(Fault::all_of(faults).unwrap_or_else(|| Fault::new("something is wrong")))
+        Err(ScenarioError::all_of(faults).unwrap_or_else(|| ScenarioError::new("something is wrong")))
     }
 
     /// The document without what `fault` is about, and what else is wrong with it; nothing where it can be told no further. `touched` is what is left out or moved.
     fn without<T>(
         &self,
-        fault: &Fault,
+        fault: &ScenarioError,
         touched: &mut Touched,
-        judge: &impl Fn(&Self) -> Result<T, Fault>,
-    ) -> Option<(Self, Fault)> {
-        let is_here = |fault: &Fault| fault.file() == Some(self.file());
+        judge: &impl Fn(&Self) -> Result<T, ScenarioError>,
+    ) -> Option<(Self, ScenarioError)> {
+        let is_here = |fault: &ScenarioError| fault.file() == Some(self.file());
         if let Some(file) = fault.file().filter(|_| !is_here(fault)) {
             let without = self.without_schedule(file)?;
             let next = judge(&without).err()?;
             return Some((without, next));
         }
-        let Some(FaultPlace::Line(line, column)) = fault.place() else {
+        let Some(ErrorPlace::Line(line, column)) = fault.place() else {
             return None;
         };
         let path = self.root().path_to(*line, *column)?;
@@ -206,9 +211,9 @@ impl Document {
     fn renamed<T>(
         &self,
         path: &[String],
-        fault: &Fault,
-        judge: &impl Fn(&Self) -> Result<T, Fault>,
-    ) -> Option<(Vec<String>, Self, Fault)> {
+        fault: &ScenarioError,
+        judge: &impl Fn(&Self) -> Result<T, ScenarioError>,
+    ) -> Option<(Vec<String>, Self, ScenarioError)> {
         let meant = fault.meant()?.trim_matches('"');
         let is_key = meant.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         let (_, table) = path.split_last().filter(|(_, table)| is_key && !table.is_empty())?;
@@ -231,8 +236,8 @@ impl Document {
         &self,
         table: &[String],
         key: &str,
-        judge: &impl Fn(&Self) -> Result<T, Fault>,
-    ) -> Option<(Self, Fault)> {
+        judge: &impl Fn(&Self) -> Result<T, ScenarioError>,
+    ) -> Option<(Self, ScenarioError)> {
         if BASES.contains(&key) {
             return None;
         }
@@ -246,10 +251,10 @@ impl Document {
         &self,
         path: &[String],
         at: Origin,
-        judge: &impl Fn(&Self) -> Result<T, Fault>,
-        is_of_stand_in: impl Fn(&Fault) -> bool,
-    ) -> Option<(Self, Fault)> {
-        let is_here = |fault: &Fault| fault.file() == Some(self.file());
+        judge: &impl Fn(&Self) -> Result<T, ScenarioError>,
+        is_of_stand_in: impl Fn(&ScenarioError) -> bool,
+    ) -> Option<(Self, ScenarioError)> {
+        let is_here = |fault: &ScenarioError| fault.file() == Some(self.file());
         let mut found = None;
         for text in example(path).into_iter().chain(STAND_INS) {
             let mut with = self.clone();

@@ -1,6 +1,6 @@
 //! That layers stand on what they can stand on, as far as everybody knows it: what else fits on what is told by who builds them.
 
-use super::fault::Fault;
+use super::error::ScenarioError;
 use super::{Graph, Host, Scenario, Workload, nearest};
 
 /// The kinds of layers that speak to others by what is below them.
@@ -13,11 +13,11 @@ const NETWORK: [&str; 2] = ["ip", "ipv6"];
 const TRANSPORT: [&str; 3] = ["tcp", "udp", "icmp"];
 
 /// Looks at all graphs, before nodes and addresses are given out by them.
-pub(super) fn check(scenario: &Scenario) -> Result<(), Fault> {
+pub(super) fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
     scenario.host.iter().try_for_each(|(name, host)| of_host(name, host))
 }
 
-fn of_host(name: &str, host: &Host) -> Result<(), Fault> {
+fn of_host(name: &str, host: &Host) -> Result<(), ScenarioError> {
     let Some(graph) = &host.graph else {
         return Ok(());
     };
@@ -27,11 +27,13 @@ fn of_host(name: &str, host: &Host) -> Result<(), Fault> {
             let (kind, below) = (host.kind_of(upper), host.kind_of(lower));
             if NETWORK.contains(&kind) && TRANSPORT.contains(&below) {
                 let problem = format!("{upper} stands on {lower}, and it is the other way round");
-                return Err(Fault::at(path, problem).expected(format!("{lower} above {upper}, the device last")));
+                return Err(
+                    ScenarioError::at(path, problem).expected(format!("{lower} above {upper}, the device last"))
+                );
             }
             if TRANSPORT.contains(&kind) && TRANSPORT.contains(&below) {
                 let problem = format!("{upper} stands on {lower}, and each of them stands on an ip of its own accord");
-                return Err(Fault::at(path, problem).expected(format!(
+                return Err(ScenarioError::at(path, problem).expected(format!(
                     "one of them above the ip, or a table: {{ {upper} = [\"ip\"], {lower} = [\"ip\"], ip = [\"l0\"] }}"
                 )));
             }
@@ -45,7 +47,7 @@ fn of_host(name: &str, host: &Host) -> Result<(), Fault> {
     let is_slip =
         |kind: &&str| !known.contains(kind) && !Workload::KINDS.contains(kind) && nearest(kind, &known).is_some();
     if let Some(kind) = layers.map(|node| host.kind_of(node)).find(is_slip) {
-        return Err(Fault::unknown(path, "kind of layer", kind, &known));
+        return Err(ScenarioError::unknown(path, "kind of layer", kind, &known));
     }
     let last = graph.devices().into_iter().find(|node| NEED_MORE.contains(&host.kind_of(node)));
     let Some(last) = last else {
@@ -56,5 +58,6 @@ fn of_host(name: &str, host: &Host) -> Result<(), Fault> {
         Graph::Below(_) => format!("{last} = [\"l0\"]"),
     };
     let problem = format!("nothing is below {last}, and a graph ends with a device");
-    Err(Fault::at(path, problem).expected(format!("a name of your own for one, on which a link ends: {example}")))
+    Err(ScenarioError::at(path, problem)
+        .expected(format!("a name of your own for one, on which a link ends: {example}")))
 }

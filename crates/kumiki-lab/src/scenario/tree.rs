@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use toml::de::{DeTable, DeValue};
 
 use super::elsewhere::{self, NameSearch};
-use super::fault::{Fault, FaultPlace};
+use super::error::{ErrorPlace, ScenarioError};
 
 /// Where a value comes from, small.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,7 +65,7 @@ impl Entry {
 
 impl Node {
     /// Reads a document.
-    pub fn parse(text: &str) -> Result<Self, Fault> {
+    pub fn parse(text: &str) -> Result<Self, ScenarioError> {
         let lines = Lines::new(text);
         let document = DeTable::parse(text).map_err(|error| lines.syntax(text, &error))?;
         Ok(Self { at: Origin::Line(1, 1), value: table(document.get_ref(), &lines)? })
@@ -274,21 +274,21 @@ impl Source<'_> {
     /// Reads a value of `T` from `node`, which is at `path`.
     ///
     /// # Errors
-    /// A [`Fault`] with its place, where there is none.
-    pub fn read<'de, T: serde::Deserialize<'de>>(&self, node: &'de Node, path: &[&str]) -> Result<T, Fault> {
+    /// A [`ScenarioError`] with its place, where there is none.
+    pub fn read<'de, T: serde::Deserialize<'de>>(&self, node: &'de Node, path: &[&str]) -> Result<T, ScenarioError> {
         node.read().map_err(|why| why.fault(self, path))
     }
 
     /// Where `at` is, for people; `None` of a `--set` that is not there.
-    pub fn place(&self, at: Origin) -> Option<FaultPlace> {
+    pub fn place(&self, at: Origin) -> Option<ErrorPlace> {
         match at {
-            Origin::Line(line, column) => Some(FaultPlace::Line(line, column)),
-            Origin::Set(number) => self.sets.get(number).cloned().map(FaultPlace::Set),
+            Origin::Line(line, column) => Some(ErrorPlace::Line(line, column)),
+            Origin::Set(number) => self.sets.get(number).cloned().map(ErrorPlace::Set),
         }
     }
 
     /// `fault` with file, place and value as far as they are known and were missing.
-    pub fn locate(&self, fault: Fault) -> Fault {
+    pub fn locate(&self, fault: ScenarioError) -> ScenarioError {
         // Found in another file.
         if fault.file().is_some_and(|file| file != self.file) {
             return fault;
@@ -320,7 +320,7 @@ impl Source<'_> {
     }
 }
 
-fn table(table: &DeTable<'_>, lines: &Lines) -> Result<Value, Fault> {
+fn table(table: &DeTable<'_>, lines: &Lines) -> Result<Value, ScenarioError> {
     let mut entries: Vec<_> = table.iter().collect();
     // The crate sorts by key; the order of the file is that of the keys' places.
     entries.sort_by(|(a, _), (b, _)| match a.span().start.cmp(&b.span().start) {
@@ -336,16 +336,16 @@ fn table(table: &DeTable<'_>, lines: &Lines) -> Result<Value, Fault> {
     entries.map(Value::Table)
 }
 
-fn node(spanned: &toml::Spanned<DeValue<'_>>, lines: &Lines) -> Result<Node, Fault> {
+fn node(spanned: &toml::Spanned<DeValue<'_>>, lines: &Lines) -> Result<Node, ScenarioError> {
     let at = lines.origin(spanned.span().start);
-    let refuse = |problem: String| Err(Fault::new(problem).in_place(lines.place(spanned.span().start)));
+    let refuse = |problem: String| Err(ScenarioError::new(problem).in_place(lines.place(spanned.span().start)));
     let value = match spanned.get_ref() {
         DeValue::String(text) => Value::Text(text.to_string()),
         DeValue::Integer(n) => match i64::from_str_radix(n.as_str(), n.radix()) {
             Ok(n) => Value::Integer(n),
             Err(_) => {
                 let problem = format!("the number {n} is out of range");
-                let fault = Fault::new(problem).in_place(lines.place(spanned.span().start));
+                let fault = ScenarioError::new(problem).in_place(lines.place(spanned.span().start));
                 return Err(fault.expected(format!("a whole number from {} to {}", i64::MIN, i64::MAX)));
             }
         },
@@ -386,14 +386,14 @@ impl Lines {
         Origin::Line(line, column)
     }
 
-    fn place(&self, offset: usize) -> FaultPlace {
+    fn place(&self, offset: usize) -> ErrorPlace {
         let (line, column) = self.line(offset);
-        FaultPlace::Line(line, column)
+        ErrorPlace::Line(line, column)
     }
 
-    fn syntax(&self, text: &str, error: &toml::de::Error) -> Fault {
+    fn syntax(&self, text: &str, error: &toml::de::Error) -> ScenarioError {
         let message = error.message().trim().replace('\n', ", ");
-        let fault = Fault::new(format!("not TOML: {message}"));
+        let fault = ScenarioError::new(format!("not TOML: {message}"));
         let Some(span) = error.span() else {
             return fault;
         };
@@ -411,7 +411,7 @@ impl Lines {
         if let Some(bare) = bare_text(text, span.start).filter(|_| is_bare) {
             let plain = bare.trim_matches(|c| "\u{201c}\u{201d}\u{201e}\u{2018}\u{2019}".contains(c));
             let what = if plain == bare { "without quotes" } else { "in quotes of printed text" };
-            return Fault::new(format!("not TOML: {bare} {what}"))
+            return ScenarioError::new(format!("not TOML: {bare} {what}"))
                 .in_place(self.place(span.start))
                 .expected(format!("{plain:?}"));
         }
@@ -436,7 +436,7 @@ fn bare_text(text: &str, at: usize) -> Option<&str> {
 
 impl Lines {
     /// Which key or table is there already that is written once more at `at`, and where.
-    fn twice(&self, text: &str, at: usize) -> Option<Fault> {
+    fn twice(&self, text: &str, at: usize) -> Option<ScenarioError> {
         let (number, _) = self.line(at);
         let words = |line: &str| -> String {
             let line = line.trim();
@@ -455,28 +455,29 @@ impl Lines {
         let Some((first, _)) = before.find(|(_, line)| is_it(line)) else {
             return self.twice_in_line(text, at);
         };
-        let fault = Fault::new(format!("{own} is there already, in line {}", first + 1)).in_place(self.place(at));
+        let fault =
+            ScenarioError::new(format!("{own} is there already, in line {}", first + 1)).in_place(self.place(at));
         Some(fault.expected(if is_table { "all of its keys in one place, or another name" } else { "one of both" }))
     }
 
     /// The same of a key that stands in one line with the first of its name, as between braces.
-    fn twice_in_line(&self, text: &str, at: usize) -> Option<Fault> {
+    fn twice_in_line(&self, text: &str, at: usize) -> Option<ScenarioError> {
         let (before, behind) = text.split_at_checked(at)?;
         let key =
             behind.split(|c: char| c.is_whitespace() || "=,]}".contains(c)).next().filter(|key| !key.is_empty())?;
         let is_key = |part: &str| part.split_once('=').is_some_and(|(name, _)| name.trim() == key);
         let is_there = before.rsplit('\n').next()?.split(['{', ',']).any(is_key);
         let at_once = if is_there { " in the same line" } else { "" };
-        let fault = Fault::new(format!("{key} is there already{at_once}")).in_place(self.place(at));
+        let fault = ScenarioError::new(format!("{key} is there already{at_once}")).in_place(self.place(at));
         Some(fault.expected("one of both"))
     }
 
     /// That a string is not closed, or was never opened, and where.
-    fn unquoted(&self, text: &str, message: &str, at: usize) -> Option<Fault> {
+    fn unquoted(&self, text: &str, message: &str, at: usize) -> Option<ScenarioError> {
         let before = text.get(..at)?;
         let start = before.rfind('\n').map_or(0, |end| end + 1);
         let said = |open: usize, problem: String, expected: String| {
-            Fault::new(format!("not TOML: {problem}")).in_place(self.place(open)).expected(expected)
+            ScenarioError::new(format!("not TOML: {problem}")).in_place(self.place(open)).expected(expected)
         };
         if message.contains("multi-line") {
             let mark = if message.contains("basic") { "\"\"\"" } else { "'''" };
@@ -517,7 +518,7 @@ impl Lines {
     }
 
     /// That keys are added to a table that is whole, as it is written between braces, in an earlier line: which, and where.
-    fn closed(&self, text: &str, error: &toml::de::Error, at: usize) -> Option<Fault> {
+    fn closed(&self, text: &str, error: &toml::de::Error, at: usize) -> Option<ScenarioError> {
         if !error.message().contains("inline table") {
             return None;
         }
@@ -539,7 +540,7 @@ impl Lines {
         let (opened, name) = found?;
         let problem = format!("{name} is whole: it is written between braces in line {}", opened + 1);
         let expected = format!("all of its keys between these, or [{name}] in the place of them");
-        Some(Fault::new(problem).expected(expected).in_place(self.place(at)))
+        Some(ScenarioError::new(problem).expected(expected).in_place(self.place(at)))
     }
 }
 

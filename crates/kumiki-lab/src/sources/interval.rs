@@ -2,7 +2,7 @@
 
 use super::gaps::NAMED;
 use super::{FoundColumn, Record, Source, column};
-use crate::scenario::{Fault, FaultPlace};
+use crate::scenario::{ErrorPlace, ScenarioError};
 
 /// How the ends of intervals are called in files of measurements: the lower and the upper one.
 const INTERVALS: [[&str; 2]; 3] = [["min", "max"], ["low", "high"], ["lower", "upper"]];
@@ -22,8 +22,8 @@ impl Interval {
     ///
     /// # Errors
     ///
-    /// [`Fault`] where there are such columns, and something in them is no number, or no interval around the value beside it.
-    pub(crate) fn of(source: &Source, value: &str) -> Result<Option<Self>, Fault> {
+    /// [`ScenarioError`] where there are such columns, and something in them is no number, or no interval around the value beside it.
+    pub(crate) fn of(source: &Source, value: &str) -> Result<Option<Self>, ScenarioError> {
         if !source.is_measured() {
             return Ok(None);
         }
@@ -64,7 +64,7 @@ impl Interval {
     }
 
     /// That what it is of lies within it, in each record of `source` that has both.
-    fn check(&self, source: &Source, value: &FoundColumn) -> Result<(), Fault> {
+    fn check(&self, source: &Source, value: &FoundColumn) -> Result<(), ScenarioError> {
         for record in source.records() {
             let Some(value) = record.number(value) else {
                 continue;
@@ -86,8 +86,8 @@ impl Interval {
                 }
                 Self::Ends(..) | Self::Half(_) => continue,
             };
-            let line = FaultPlace::Line(usize::try_from(record.line()).unwrap_or(0), 1);
-            return Err(Fault::new(problem).in_place(line).in_file(source.path()));
+            let line = ErrorPlace::Line(usize::try_from(record.line()).unwrap_or(0), 1);
+            return Err(ScenarioError::new(problem).in_place(line).in_file(source.path()));
         }
         Ok(())
     }

@@ -13,7 +13,7 @@ use kumiki_graph::{Address, Instant};
 
 /// What has happened to a transfer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Happened {
+pub enum TransferEvent {
     /// It is open since that instant.
     Opened {
         /// By the clock of the world.
@@ -49,7 +49,7 @@ pub struct Bell {
 #[derive(Debug, Default)]
 struct Rung {
     is_rung: AtomicBool,
-    happened: Mutex<Vec<(Ringer, Happened)>>,
+    happened: Mutex<Vec<(Ringer, TransferEvent)>>,
 }
 
 impl Bell {
@@ -66,7 +66,7 @@ impl Bell {
     }
 
     /// Says that something has happened.
-    pub(super) fn ring(&self, happened: Happened) {
+    pub(super) fn ring(&self, happened: TransferEvent) {
         let said = (self.ringer.clone(), happened);
         self.rung.happened.lock().unwrap_or_else(PoisonError::into_inner).push(said);
         self.rung.is_rung.store(true, Ordering::Relaxed);
@@ -80,7 +80,7 @@ impl Bell {
 
     /// What was said since then, in order, and by whom.
     #[must_use]
-    pub fn take(&self) -> Vec<(Ringer, Happened)> {
+    pub fn take(&self) -> Vec<(Ringer, TransferEvent)> {
         self.rung.is_rung.store(false, Ordering::Relaxed);
         core::mem::take(&mut *self.rung.happened.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -95,14 +95,15 @@ mod tests {
         let bell = Bell::default();
         let [one, other] = ["one", "other"].map(|load| bell.of(load));
         assert!(!bell.is_rung());
-        let over = Happened::Over { caller: Address::NONE };
-        let opened = Happened::Opened { at: Instant::ZERO, local: Address::NONE, remote: Address::NONE };
+        let over = TransferEvent::Over { caller: Address::NONE };
+        let opened = TransferEvent::Opened { at: Instant::ZERO, local: Address::NONE, remote: Address::NONE };
         other.at("host").ring(opened);
         one.clone().ring(over);
         other.ring(over);
         assert!(bell.is_rung() && one.is_rung());
         let said = one.take();
-        let said: Vec<(&str, &str, Happened)> = said.iter().map(|(it, what)| (&*it.load, &*it.host, *what)).collect();
+        let said: Vec<(&str, &str, TransferEvent)> =
+            said.iter().map(|(it, what)| (&*it.load, &*it.host, *what)).collect();
         assert_eq!(said, [("other", "host", opened), ("one", "", over), ("other", "", over)]);
         assert!(!bell.is_rung() && bell.take().is_empty());
     }

@@ -22,7 +22,7 @@ use kumiki_osi_service::ftam::contents::ContentsType;
 use kumiki_osi_service::ftam::time::Zone;
 
 use super::sink::{Received, first_wrong};
-use super::{Bell, Happened, Opening, Transfer};
+use super::{Bell, Opening, Transfer, TransferEvent};
 
 /// What the file is called.
 const NAME: &str = "FILE";
@@ -84,9 +84,9 @@ impl file_user::Source for Generated {
 }
 
 /// What is got goes nowhere: the program looks at it as it comes.
-struct Nowhere;
+struct Discarded;
 
-impl file_user::Sink for Nowhere {
+impl file_user::Sink for Discarded {
     fn write(&mut self, _: u64, _: Message) -> Result<(), String> {
         Ok(())
     }
@@ -163,7 +163,9 @@ impl FileUser {
                 mode: PutMode::New,
                 source: Box::new(Generated { pattern: file.pattern, len: file.len }),
             },
-            FileDirection::Get => Operation::Get { name, contents_type: None, restart_at: 0, sink: Box::new(Nowhere) },
+            FileDirection::Get => {
+                Operation::Get { name, contents_type: None, restart_at: 0, sink: Box::new(Discarded) }
+            }
         };
         let client = file_user::Config {
             remote: config.remote,
@@ -193,7 +195,7 @@ impl FileUser {
         Self { bell, ..self }
     }
 
-    fn ring(&self, happened: Happened) {
+    fn ring(&self, happened: TransferEvent) {
         self.bell.iter().for_each(|bell| bell.ring(happened));
     }
 
@@ -202,7 +204,7 @@ impl FileUser {
         let plan = self.client.plan();
         if self.over.is_none() && (plan.progress().over > 0 || plan.failure().is_some()) {
             self.over = Some(now);
-            self.ring(Happened::Over { caller: Address::NONE });
+            self.ring(TransferEvent::Over { caller: Address::NONE });
         }
     }
 
@@ -295,7 +297,7 @@ impl Protocol for FileUser {
         if matches!(indication, Indication::Opened(_)) && self.opened.is_none() {
             let at = cx.now();
             self.opened = Some(at);
-            self.ring(Happened::Opened { at, local: Address::NONE, remote: Address::NONE });
+            self.ring(TransferEvent::Opened { at, local: Address::NONE, remote: Address::NONE });
         }
         if let Indication::Aborted { reason, .. } = &indication
             && self.over.is_none()

@@ -14,7 +14,7 @@ use kumiki_graph::{
 use kumiki_octets::{Message, Pattern};
 
 use super::gaps::Gaps;
-use super::{Bell, Happened, LISTEN, STACK, Transfer, accept, handle, listen, taken};
+use super::{Bell, LISTEN, STACK, Transfer, TransferEvent, accept, handle, listen, taken};
 
 /// What a [`Sink`] does.
 #[derive(Clone, Debug)]
@@ -200,7 +200,7 @@ impl Protocol for Sink {
                 if let Some(session) = self.session(user) {
                     session.received.ended = Some(now);
                     let (provider, caller) = (session.provider, session.received.caller);
-                    self.bell.iter().for_each(|bell| bell.ring(Happened::Over { caller }));
+                    self.bell.iter().for_each(|bell| bell.ring(TransferEvent::Over { caller }));
                     cx.down(STACK, Request::Release { session: provider, data: None });
                 }
             }

@@ -15,7 +15,7 @@ use kumiki_graph::{
 };
 use kumiki_octets::{Message, Pattern};
 
-use super::{Bell, Happened, Opening, STACK, Transfer, connect, handle, in_turn, taken};
+use super::{Bell, Opening, STACK, Transfer, TransferEvent, connect, handle, in_turn, taken};
 use crate::quantity::{Distribution, Octets};
 
 /// What a [`Source`] does.
@@ -166,7 +166,7 @@ impl Source {
         Self { bell, rings_when_written: when_written, ..self }
     }
 
-    fn ring(&self, happened: Happened) {
+    fn ring(&self, happened: TransferEvent) {
         self.bell.iter().for_each(|bell| bell.ring(happened));
     }
 
@@ -177,7 +177,7 @@ impl Source {
         };
         let caller = session.sent.local;
         if session.sent.written.replace(now).is_none() && self.rings_when_written {
-            self.ring(Happened::Over { caller });
+            self.ring(TransferEvent::Over { caller });
         }
     }
 
@@ -366,7 +366,7 @@ impl Protocol for Source {
                     session.provider = Some(opened.provider);
                     session.sent.opened = Some(now);
                     (session.sent.local, session.sent.remote) = (opened.local, opened.remote);
-                    self.ring(Happened::Opened { at: now, local: opened.local, remote: opened.remote });
+                    self.ring(TransferEvent::Opened { at: now, local: opened.local, remote: opened.remote });
                 }
                 self.write(opened.user.index, cx);
             }
@@ -394,7 +394,7 @@ impl Protocol for Source {
                     (session.sent.aborted, session.sent.aborted_at) = (Some(reason), Some(now));
                     session.provider = None;
                     let caller = session.sent.local;
-                    self.ring(Happened::Over { caller });
+                    self.ring(TransferEvent::Over { caller });
                 }
             }
             Indication::Unit(_)

@@ -62,7 +62,7 @@ fn table(text: &mut String, settings: &[Setting]) {
 }
 
 /// Those that have the same settings stand together.
-fn media<T>(text: &mut String, media: &[(&str, medium::Make<T>)]) {
+fn media<T>(text: &mut String, media: &[(&str, medium::MediumMaker<T>)]) {
     let settings = |name: &str| medium::settings_of(media, name);
     for same in media.chunk_by(|(one, _), (other, _)| settings(one) == settings(other)) {
         let names: Vec<String> = same.iter().map(|(name, _)| format!("`{name}`")).collect();

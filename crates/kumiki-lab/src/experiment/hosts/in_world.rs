@@ -8,7 +8,7 @@ use kumiki_sim::{Host, HostId, Plug, World};
 use super::{Built, Plan, build};
 use crate::capture::{Captured, Layers};
 use crate::experiment::Options;
-use crate::experiment::fault::{Fault, fault, unknown};
+use crate::experiment::fault::{ScenarioError, fault, unknown};
 use crate::experiment::power::Power;
 use crate::experiment::programs::Programs;
 use crate::experiment::protocols::{self, NodePlace};
@@ -22,7 +22,7 @@ pub(in crate::experiment) fn profiles_by_host(
     profiles: &BTreeMap<String, Profile>,
     seed: u64,
     most_waiting: Option<u32>,
-) -> Result<BTreeMap<String, Profile>, Fault> {
+) -> Result<BTreeMap<String, Profile>, ScenarioError> {
     let of_host = |(name, spec): (&String, &scenario::Host)| {
         let profile = profiles.get(spec.profile_name())?;
         // What the scenario says of a price does not vary.
@@ -58,7 +58,7 @@ impl HostsPlan<'_> {
         (name, spec): (&str, &scenario::Host),
         life: u64,
         is_real: bool,
-    ) -> Result<(Host, BTreeMap<String, DeviceId>, Captured), Fault> {
+    ) -> Result<(Host, BTreeMap<String, DeviceId>, Captured), ScenarioError> {
         let profile = self.by_host.get(name).ok_or_else(|| {
             let known: Vec<&str> = self.profiles.keys().map(String::as_str).collect();
             unknown(&["host", name, "profile"], "profile", spec.profile_name(), &known)
@@ -96,8 +96,8 @@ impl HostsInWorld {
     /// Puts all hosts of `plan` into `world`.
     ///
     /// # Errors
-    /// A [`Fault`] whose path begins at the top of the scenario.
-    pub(in crate::experiment) fn add(plan: &mut HostsPlan<'_>, world: &mut World) -> Result<Self, Fault> {
+    /// A [`ScenarioError`] whose path begins at the top of the scenario.
+    pub(in crate::experiment) fn add(plan: &mut HostsPlan<'_>, world: &mut World) -> Result<Self, ScenarioError> {
         let scenario = plan.scenario;
         let powers = scenario.power()?;
         let mut added = Self::default();
@@ -120,7 +120,7 @@ impl HostsInWorld {
         real: &Real,
         power: &[(Duration, bool)],
         all: &BTreeMap<String, scenario::Host>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), ScenarioError> {
         let (device, host) = real::on_ethernet(name, spec, real).map_err(|fault| fault.under(&["host", name]))?;
         if !power.is_empty() {
             let problem = "nothing of it is emulated, so no event takes its power";
@@ -138,7 +138,7 @@ impl HostsInWorld {
         power: &[(Duration, bool)],
         plan: &mut HostsPlan<'_>,
         world: &mut World,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), ScenarioError> {
         let stand_in = given.real.as_ref().map(|it| real::stand_in(name, given, it));
         let stand_in = stand_in.transpose().map_err(|fault| fault.under(&["host", name]))?;
         let is_real = stand_in.is_some();
@@ -166,7 +166,7 @@ impl HostsInWorld {
     }
 
     /// Takes note of when nodes are set otherwise.
-    fn set_nodes(&mut self, scenario: &Scenario) -> Result<(), Fault> {
+    fn set_nodes(&mut self, scenario: &Scenario) -> Result<(), ScenarioError> {
         for set in scenario.settings_of_nodes()? {
             if let (Some(host), Some(id)) = (scenario.host.get(set.host), self.ids.get(set.host)) {
                 let config = protocols::tcp(&set.settings, NodePlace { host, below: &[], trace: false });
@@ -179,7 +179,7 @@ impl HostsInWorld {
 }
 
 /// Every access point that was asked for by name must be there.
-fn check_captures(layers: &Layers, captured: &[Captured]) -> Result<(), Fault> {
+fn check_captures(layers: &Layers, captured: &[Captured]) -> Result<(), ScenarioError> {
     let Layers::Named(names) = layers else {
         return Ok(());
     };

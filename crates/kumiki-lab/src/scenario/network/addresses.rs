@@ -3,7 +3,7 @@
 use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::fault::Fault;
+use super::super::error::ScenarioError;
 use super::super::{Graph, Host, Scenario};
 use super::natural;
 
@@ -69,7 +69,7 @@ pub(super) fn own_table<'a>(table: &'a mut toml::Table, key: &str) -> Option<&'a
 }
 
 /// Finds all interfaces, and gives each an address that has none.
-pub(super) fn settle(scenario: &mut Scenario) -> Result<Vec<Interface>, Fault> {
+pub(super) fn settle(scenario: &mut Scenario) -> Result<Vec<Interface>, ScenarioError> {
     let mut all = interfaces(scenario);
     let networks = Networks::of(scenario, &mut all);
     let mut given = Vec::new();
@@ -108,7 +108,7 @@ pub(super) fn settle(scenario: &mut Scenario) -> Result<Vec<Interface>, Fault> {
 }
 
 /// Something finds the addresses of neighbours wherever frames have some.
-pub(super) fn resolved(scenario: &Scenario, all: &[Interface]) -> Result<(), Fault> {
+pub(super) fn resolved(scenario: &Scenario, all: &[Interface]) -> Result<(), ScenarioError> {
     for interface in all {
         let Some(host) = scenario.host.get(&interface.host) else {
             continue;
@@ -120,7 +120,7 @@ pub(super) fn resolved(scenario: &Scenario, all: &[Interface]) -> Result<(), Fau
         let Some(resolver) = interface.resolver(host) else {
             let on = if framed == below { String::new() } else { format!(" on {framed}") };
             let problem = format!("{ip} stands on {below}{on}, and nothing finds the MAC addresses of others");
-            let fault = Fault::at(["host", name, "graph"], problem).of_topology();
+            let fault = ScenarioError::at(["host", name, "graph"], problem).of_topology();
             // ARP is a user of LLC there, as IP is.
             let snap = (framed == below && host.kind_of(framed) == "fddi").then_some("llc_snap");
             let device = interface.plug.rsplit('.').next();
@@ -132,7 +132,7 @@ pub(super) fn resolved(scenario: &Scenario, all: &[Interface]) -> Result<(), Fau
         let neighbours = interface.own_settings(host).and_then(|own| own.get("neighbours"));
         if let Some(said) = neighbours.filter(|said| said.as_str() != Some("below")) {
             let problem = format!("{resolver} finds the MAC addresses of others, and is not asked");
-            let fault = Fault::at(["host", name, ip, "neighbours"], problem).found(said.to_string());
+            let fault = ScenarioError::at(["host", name, ip, "neighbours"], problem).found(said.to_string());
             return Err(fault.expected("\"below\", or nothing, which is the same here"));
         }
     }
@@ -140,7 +140,7 @@ pub(super) fn resolved(scenario: &Scenario, all: &[Interface]) -> Result<(), Fau
 }
 
 /// What IPv6 stands on that has MAC addresses is asked for them.
-pub(super) fn discovered(scenario: &Scenario) -> Result<(), Fault> {
+pub(super) fn discovered(scenario: &Scenario) -> Result<(), ScenarioError> {
     for (name, host) in &scenario.host {
         let Some(graph) = &host.graph else {
             continue;
@@ -157,7 +157,7 @@ pub(super) fn discovered(scenario: &Scenario) -> Result<(), Fault> {
                 let path =
                     if said.is_some() { vec!["host", name, ip, "neighbours"] } else { vec!["host", name, "graph"] };
                 let expected = format!("{ip}.neighbours = \"discover\" (RFC 4861)");
-                return Err(Fault::at(path, problem).of_topology().expected(expected));
+                return Err(ScenarioError::at(path, problem).of_topology().expected(expected));
             }
         }
     }
@@ -165,7 +165,7 @@ pub(super) fn discovered(scenario: &Scenario) -> Result<(), Fault> {
 }
 
 /// No two stations of one network have the same MAC address: each would take what is for the other.
-fn alone(scenario: &Scenario, all: &[Interface]) -> Result<(), Fault> {
+fn alone(scenario: &Scenario, all: &[Interface]) -> Result<(), ScenarioError> {
     let mut seen: BTreeMap<(usize, String), &str> = BTreeMap::new();
     for interface in all {
         let Some(host) = scenario.host.get(&interface.host) else {
@@ -179,7 +179,7 @@ fn alone(scenario: &Scenario, all: &[Interface]) -> Result<(), Fault> {
             if let Some(first) = seen.insert((interface.network, address.clone()), &interface.host) {
                 let problem = format!("host {first} has the address {address} already, on the same network");
                 let path = ["host", interface.host.as_str(), layer, "address"];
-                let fault = Fault::at(path, problem).of_topology();
+                let fault = ScenarioError::at(path, problem).of_topology();
                 return Err(fault.expected("an address of its own, or none, for one is given out"));
             }
         }
@@ -295,7 +295,7 @@ impl Networks {
         scenario: &mut Scenario,
         interfaces: &mut [Interface],
         given: &[(usize, u32, u8)],
-    ) -> Result<(), Fault> {
+    ) -> Result<(), ScenarioError> {
         let mut next = Ipv4Addr::new(10, 0, 0, 0).to_bits();
         let mut prefixes: BTreeMap<usize, (u32, u8)> = BTreeMap::new();
         let mut taken: BTreeSet<Ipv4Addr> = interfaces.iter().filter_map(|it| it.address).collect();
@@ -306,7 +306,8 @@ impl Networks {
             if written(host, interface).is_some() {
                 continue;
             }
-            let fault = |problem: String| Fault::at(["host", &interface.host, &interface.ip, "address"], problem);
+            let fault =
+                |problem: String| ScenarioError::at(["host", &interface.host, &interface.ip, "address"], problem);
             let known = prefixes.get(&interface.network).copied();
             let (base, prefix) = match known {
                 Some(known) => known,

@@ -3,13 +3,13 @@
 use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::fault::Fault;
+use super::super::error::ScenarioError;
 use super::super::{Scenario, Workload};
 use super::addresses::Interface;
 use crate::topology::{Topology, place};
 
 /// At which end each host is called that a load calls by an address of its choice; and where the writer has the answers then.
-pub(super) fn settle(scenario: &mut Scenario, interfaces: &[Interface]) -> Result<(), Fault> {
+pub(super) fn settle(scenario: &mut Scenario, interfaces: &[Interface]) -> Result<(), ScenarioError> {
     let topology = Topology::of(scenario);
     let mut called = BTreeMap::new();
     for (name, load) in &scenario.load {
@@ -34,19 +34,18 @@ fn ends<'a>(
     scenario: &'a Scenario,
     load: &Workload,
     interfaces: &'a [Interface],
-) -> Result<BTreeMap<&'a str, &'a str>, Fault> {
+) -> Result<BTreeMap<&'a str, &'a str>, ScenarioError> {
     let mut ends = BTreeMap::new();
     let Some(wanted) = &load.to_address else {
         return Ok(ends);
     };
     if wanted.0.is_empty() {
-        return Err(
-            Fault::at(["to_address"], "a list without addresses").expected("one of who reads, or no `to_address`")
-        );
+        return Err(ScenarioError::at(["to_address"], "a list without addresses")
+            .expected("one of who reads, or no `to_address`"));
     }
     if load.way.as_deref() == Some("get") {
         let problem = "who reads asks for the file, and calls the one that writes";
-        return Err(Fault::at(["to_address"], problem).expected("way = \"put\", or no `to_address`"));
+        return Err(ScenarioError::at(["to_address"], problem).expected("way = \"put\", or no `to_address`"));
     }
     let of_reader = |it: &&Interface| load.to.0.iter().any(|to| place(to) == it.host && is_below(scenario, to, &it.ip));
     let known: Vec<&Interface> = interfaces.iter().filter(of_reader).collect();
@@ -59,11 +58,13 @@ fn ends<'a>(
                 None => it.plug.clone(),
             };
             let all: Vec<String> = known.iter().map(told).collect();
-            return Err(Fault::at(["to_address"], format!("{text} is no address of IPv4 of who reads")).one_of(&all));
+            return Err(
+                ScenarioError::at(["to_address"], format!("{text} is no address of IPv4 of who reads")).one_of(&all)
+            );
         };
         if ends.insert(found.host.as_str(), found.plug.as_str()).is_some() {
             let problem = format!("two addresses of {}", found.host);
-            return Err(Fault::at(["to_address"], problem).expected("one of each host, or two loads"));
+            return Err(ScenarioError::at(["to_address"], problem).expected("one of each host, or two loads"));
         }
     }
     Ok(ends)

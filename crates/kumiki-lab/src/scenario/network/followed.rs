@@ -6,13 +6,13 @@
 use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::fault::Fault;
+use super::super::error::ScenarioError;
 use super::super::{Host, Scenario};
 use super::addresses::{Interface, network};
 use crate::topology::{Routed, Topology, place};
 
 /// How far a datagram comes.
-enum Reach<'a> {
+enum ReachedEnd<'a> {
     /// To its destination, over these: where each is sent, and where it comes in.
     There(Vec<[&'a Interface; 2]>),
     /// Nobody knows.
@@ -36,7 +36,7 @@ struct DeadRoute<'a> {
     network: (u32, u8),
 }
 
-impl Reach<'_> {
+impl ReachedEnd<'_> {
     /// Whether a host that is among `given` has a part in that it leads nowhere.
     fn is_of(&self, given: &BTreeSet<String>) -> bool {
         match self {
@@ -102,7 +102,7 @@ struct Delivery<'a> {
     from: &'a str,
     to: &'a str,
     address: Ipv4Addr,
-    way: Reach<'a>,
+    way: ReachedEnd<'a>,
 }
 
 impl<'a> Delivery<'a> {
@@ -121,7 +121,7 @@ impl<'a> Delivery<'a> {
         };
         let there = trip(from, to, called(from, to));
         let own = match there.as_ref().map(|it| &it.way) {
-            Some(Reach::There(legs)) => legs.first().and_then(|[out, _]| out.address),
+            Some(ReachedEnd::There(legs)) => legs.first().and_then(|[out, _]| out.address),
             _ => called(to, from),
         };
         [there, trip(to, from, own)]
@@ -129,7 +129,11 @@ impl<'a> Delivery<'a> {
 }
 
 /// Follows the routes of each load there and back; of hosts that are `given` routes, for those that are found lead as far as addresses let them.
-pub(super) fn check(scenario: &Scenario, interfaces: &[Interface], given: &BTreeSet<String>) -> Result<(), Fault> {
+pub(super) fn check(
+    scenario: &Scenario,
+    interfaces: &[Interface],
+    given: &BTreeSet<String>,
+) -> Result<(), ScenarioError> {
     let (map, topology) = (RoutedInterfaces::of(scenario, interfaces), Topology::of(scenario));
     for (from, to) in scenario.pairs() {
         let trips = Delivery::there_and_back(scenario, (&map, &topology), (from, to));
@@ -141,7 +145,7 @@ pub(super) fn check(scenario: &Scenario, interfaces: &[Interface], given: &BTree
 }
 
 /// Whether each host that has to send something to another, and through IP alone, has a route there.
-pub(super) fn own(scenario: &Scenario, interfaces: &[Interface]) -> Result<(), Fault> {
+pub(super) fn own(scenario: &Scenario, interfaces: &[Interface]) -> Result<(), ScenarioError> {
     let (map, topology) = (RoutedInterfaces::of(scenario, interfaces), Topology::of(scenario));
     for load in scenario.load.values() {
         // Nothing answers datagrams.
@@ -150,7 +154,8 @@ pub(super) fn own(scenario: &Scenario, interfaces: &[Interface]) -> Result<(), F
             let trips = Delivery::there_and_back(scenario, (&map, &topology), (from, to));
             let needed = [(from, true), (to, is_answered)].into_iter().zip(trips).filter(|((_, needed), _)| *needed);
             for ((program, _), trip) in needed {
-                let astray = trip.filter(|trip| matches!(trip.way, Reach::None(_)) && is_through_ip(scenario, program));
+                let astray =
+                    trip.filter(|trip| matches!(trip.way, ReachedEnd::None(_)) && is_through_ip(scenario, program));
                 if let Some(trip) = astray {
                     return Err(trip.said(&map));
                 }
@@ -161,33 +166,35 @@ pub(super) fn own(scenario: &Scenario, interfaces: &[Interface]) -> Result<(), F
 }
 
 impl Delivery<'_> {
-    fn said(self, map: &RoutedInterfaces<'_>) -> Fault {
+    fn said(self, map: &RoutedInterfaces<'_>) -> ScenarioError {
         let Self { from, to, address, way } = self;
         let (at, problem) = match &way {
-            Reach::Ends(router) => {
+            ReachedEnd::Ends(router) => {
                 (Some(*router), format!("{}, on the way from {from} to {to}, has no route to {address}", router.host))
             }
-            Reach::Circle(all) => {
+            ReachedEnd::Circle(all) => {
                 let names: Vec<&str> = all.iter().chain(all.first()).map(|it| it.host.as_str()).collect();
                 (
                     all.first().copied(),
                     format!("what {from} sends to {to} ({address}) goes in a circle: {}", names.join(", ")),
                 )
             }
-            Reach::None(own) => {
-                let fault =
-                    Fault::at(["host", &own.host, &own.ip], format!("{from} has no route to {address} of {to}"));
+            ReachedEnd::None(own) => {
+                let fault = ScenarioError::at(
+                    ["host", &own.host, &own.ip],
+                    format!("{from} has no route to {address} of {to}"),
+                );
                 return fault.of_topology().expected(format!(
                 "addresses of one network, such as {address}/{prefix} and another of that, or a router between and a route to it",
                 prefix = own.prefix
             ));
             }
-            Reach::Dead(dead) => return dead.said(map),
-            Reach::There(_) | Reach::Unknown => (None, String::new()),
+            ReachedEnd::Dead(dead) => return dead.said(map),
+            ReachedEnd::There(_) | ReachedEnd::Unknown => (None, String::new()),
         };
         let path: Vec<&str> = at.map(|it| vec!["host", &it.host, &it.ip, "routes"]).unwrap_or_default();
         let network = at.map_or_else(|| address.to_string(), |_| format!("{address}/32"));
-        Fault::at(path, problem).of_topology().expected(format!(
+        ScenarioError::at(path, problem).of_topology().expected(format!(
             "a route such as \"{network}\" to a router that leads to {to}, or no `routes` at all: then they are found"
         ))
     }
@@ -207,7 +214,7 @@ impl DeadRoute<'_> {
         is_asked_for && is_known && !scenario.host.values().any(is_it)
     }
 
-    fn said(&self, map: &RoutedInterfaces<'_>) -> Fault {
+    fn said(&self, map: &RoutedInterfaces<'_>) -> ScenarioError {
         let Self { on, router, network: (base, prefix) } = self;
         let route = match prefix {
             0 => "default route".to_owned(),
@@ -218,7 +225,7 @@ impl DeadRoute<'_> {
         let beside: Vec<String> =
             beside.map(|((_, address), it)| format!("{address} of {}", it.host)).take(3).collect();
         let such = if beside.is_empty() { String::new() } else { format!(", such as {}", beside.join(", ")) };
-        Fault::at(["host", &on.host, &on.ip, "routes"], problem).of_topology().expected(format!(
+        ScenarioError::at(["host", &on.host, &on.ip, "routes"], problem).of_topology().expected(format!(
             "the address of a router on the same network{such}, or no `routes` at all: then they are found"
         ))
     }
@@ -240,17 +247,17 @@ fn follow<'a>(
     map: &RoutedInterfaces<'a>,
     (from, to): (&str, &str),
     address: Ipv4Addr,
-) -> Reach<'a> {
+) -> ReachedEnd<'a> {
     let mut seen: Vec<&Interface> = Vec::new();
     let mut legs = Vec::new();
     let mut host = from;
     while host != to {
         let own = map.of_host.get(host).map(Vec::as_slice).unwrap_or_default();
         let (Some(first), Some(Some(routes))) = (own.first(), map.routes.get(host)) else {
-            return Reach::Unknown;
+            return ReachedEnd::Unknown;
         };
         if let Some(at) = seen.iter().position(|it| it.host == first.host) {
-            return Reach::Circle(seen.split_off(at));
+            return ReachedEnd::Circle(seen.split_off(at));
         }
         seen.push(first);
         let near = own.iter().filter(|it| is_in(address, it)).map(|it| (it.prefix, None));
@@ -259,11 +266,11 @@ fn follow<'a>(
         let (by, route) = match near.chain(far).max_by_key(|(prefix, by)| (*prefix, by.is_none())) {
             Some((prefix, Some((base, by)))) => (by, Some((base, prefix))),
             Some((_, None)) => (NextHop::Router(address), None),
-            None if host != from => return Reach::Ends(first),
+            None if host != from => return ReachedEnd::Ends(first),
             None if has_peers(scenario, first) || !own.iter().all(|it| is_right(scenario, it)) => {
-                return Reach::Unknown;
+                return ReachedEnd::Unknown;
             }
-            None => return Reach::None(first),
+            None => return ReachedEnd::None(first),
         };
         let (on, next) = match by {
             NextHop::Router(router) => {
@@ -272,7 +279,7 @@ fn follow<'a>(
                 let dead = || Some(DeadRoute { on: on?, router, network: route? });
                 if next.is_none() {
                     let dead = dead().filter(|dead| dead.is_certain(scenario, map));
-                    return dead.map_or(Reach::Unknown, Reach::Dead);
+                    return dead.map_or(ReachedEnd::Unknown, ReachedEnd::Dead);
                 }
                 (on, next)
             }
@@ -282,12 +289,12 @@ fn follow<'a>(
             }
         };
         let (Some(on), Some(next)) = (on, next) else {
-            return Reach::Unknown;
+            return ReachedEnd::Unknown;
         };
         legs.push([on, next]);
         host = &next.host;
     }
-    Reach::There(legs)
+    ReachedEnd::There(legs)
 }
 
 /// The ways that routes lead to readers and back.
@@ -301,13 +308,13 @@ pub(super) fn ways(scenario: &Scenario, interfaces: &[Interface]) -> Routed {
         let mut own: BTreeMap<&str, Ipv4Addr> = BTreeMap::new();
         for (from, to) in load.pairs().filter(|(from, _)| is_through_ip(scenario, from)) {
             let [there, _] = Delivery::there_and_back(scenario, (&map, &topology), (from, to));
-            let Some(Delivery { way: Reach::There(there), .. }) = there else {
+            let Some(Delivery { way: ReachedEnd::There(there), .. }) = there else {
                 continue;
             };
             let first = there.first().and_then(|[out, _]| out.address);
             let own = own.get(from).copied().or(first).map(|address| *own.entry(from).or_insert(address));
             let back = own.map(|own| follow(scenario, &map, (place(to), place(from)), own));
-            if let Some(Reach::There(back)) = back {
+            if let Some(ReachedEnd::There(back)) = back {
                 routed.back.insert((to.to_owned(), from.to_owned()), named(&back));
             }
             routed.there.insert((from.to_owned(), to.to_owned()), named(&there));

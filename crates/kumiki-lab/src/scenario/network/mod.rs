@@ -26,13 +26,13 @@ mod routes;
 mod tests;
 
 use super::Scenario;
-use super::fault::Fault;
+use super::error::ScenarioError;
 use crate::topology::{Topology, place};
 pub(super) use addresses::Interface;
 pub(super) use plugs::plug;
 
 /// Fills in what is not given; the interfaces of all hosts.
-pub(super) fn settle(scenario: &mut Scenario) -> Result<Vec<Interface>, Fault> {
+pub(super) fn settle(scenario: &mut Scenario) -> Result<Vec<Interface>, ScenarioError> {
     plugs::settle(scenario)?;
     let interfaces = addresses::settle(scenario)?;
     called::settle(scenario, &interfaces)?;
@@ -48,7 +48,7 @@ pub(super) fn settle(scenario: &mut Scenario) -> Result<Vec<Interface>, Fault> {
 }
 
 /// That the network can work, where all values in it are right: MAC addresses are found, and for each load there is a way.
-pub(super) fn check(scenario: &Scenario, interfaces: &[Interface]) -> Result<(), Fault> {
+pub(super) fn check(scenario: &Scenario, interfaces: &[Interface]) -> Result<(), ScenarioError> {
     addresses::resolved(scenario, interfaces)?;
     addresses::discovered(scenario)?;
     ways(scenario)?;
@@ -56,7 +56,7 @@ pub(super) fn check(scenario: &Scenario, interfaces: &[Interface]) -> Result<(),
 }
 
 /// For each load there is a way to each of its readers.
-fn ways(scenario: &Scenario) -> Result<(), Fault> {
+fn ways(scenario: &Scenario) -> Result<(), ScenarioError> {
     let topology = Topology::of(scenario);
     for (name, load) in &scenario.load {
         for (from, to) in load.pairs() {
@@ -70,10 +70,12 @@ fn ways(scenario: &Scenario) -> Result<(), Fault> {
             let is_address = called != to && topology.shortest(from, to).is_some();
             let path = ["load", name, if is_address { "to_address" } else { "to" }];
             return Err(match topology.obstacle(from, to) {
-                Some(host) => Fault::at(path, format!("{host}, on the way from {from} to {to}, does not forward"))
-                    .expected(format!("forwarding = true for the ip of {host}"))
-                    .of_topology(),
-                None => Fault::at(path, format!("no line leads from {from} to {called}"))
+                Some(host) => {
+                    ScenarioError::at(path, format!("{host}, on the way from {from} to {to}, does not forward"))
+                        .expected(format!("forwarding = true for the ip of {host}"))
+                        .of_topology()
+                }
+                None => ScenarioError::at(path, format!("no line leads from {from} to {called}"))
                     .expected("lines, channels of switches, and hosts with forwarding = true between them")
                     .of_topology(),
             });

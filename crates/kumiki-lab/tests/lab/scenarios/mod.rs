@@ -17,14 +17,14 @@ use kumiki_lab::limit;
 use kumiki_lab::profile;
 use kumiki_lab::reproduce::Runner as _;
 use kumiki_lab::rows::Scope;
-use kumiki_lab::scenario::{Choice, Document, Fault, Point};
+use kumiki_lab::scenario::{Choice, Document, Point, ScenarioError};
 
-fn points(name: &str, set: &[&str]) -> Result<Vec<Point>, Fault> {
+fn points(name: &str, set: &[&str]) -> Result<Vec<Point>, ScenarioError> {
     let set = set.iter().map(|it| (*it).to_owned()).collect();
     Document::find(name)?.points(&Choice { set, quick: false, runs: None })
 }
 
-fn build(point: &Point, seed: u64) -> Result<Experiment, Fault> {
+fn build(point: &Point, seed: u64) -> Result<Experiment, ScenarioError> {
     let wanted = point.scenario.host.values();
     let wanted = wanted.map(|host| host.profile.clone().unwrap_or_else(|| profile::ZERO.to_owned()));
     let profiles: BTreeMap<_, _> =

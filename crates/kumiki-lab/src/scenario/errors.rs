@@ -2,28 +2,28 @@
 
 use std::collections::BTreeMap;
 
-use super::Fault;
-use super::fault::MOST;
+use super::ScenarioError;
+use super::error::MOST;
 
 /// A line and a column, both from 1; of the whole file nothing.
-type At = Option<(usize, usize)>;
+type FilePosition = Option<(usize, usize)>;
 
 /// The first mistakes of a file, in the order of its lines: one more than are told, so that it is known that there are more. However many there are, no more are kept.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Faults {
+pub(crate) struct ScenarioErrors {
     /// With their numbers, since there may be several at one place.
-    kept: BTreeMap<(At, usize), Fault>,
+    kept: BTreeMap<(FilePosition, usize), ScenarioError>,
     added: usize,
 }
 
-impl Faults {
+impl ScenarioErrors {
     /// Adds what is wrong at the place that it has.
-    pub(crate) fn push(&mut self, fault: Fault) {
+    pub(crate) fn push(&mut self, fault: ScenarioError) {
         self.push_at(fault.line_and_column(), || fault);
     }
 
     /// Adds what is wrong `at` a place, which is put into words only where it is one of the first.
-    pub(crate) fn push_at(&mut self, at: At, fault: impl FnOnce() -> Fault) {
+    pub(crate) fn push_at(&mut self, at: FilePosition, fault: impl FnOnce() -> ScenarioError) {
         let key = (at, self.added);
         self.added = self.added.saturating_add(1);
         if self.kept.len() > MOST {
@@ -41,36 +41,36 @@ impl Faults {
     }
 
     /// All of them; nothing where there are none.
-    pub(crate) fn all(self) -> Option<Fault> {
+    pub(crate) fn all(self) -> Option<ScenarioError> {
         let more = self.added.saturating_sub(MOST);
-        let all = Fault::all_of(self.kept.into_values().take(MOST).collect())?;
+        let all = ScenarioError::all_of(self.kept.into_values().take(MOST).collect())?;
         Some(if more > 0 { all.and_more(more) } else { all })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::FaultPlace;
+    use super::super::ErrorPlace;
     use super::*;
 
     #[test]
     fn the_first_are_kept_wherever_they_stand_and_no_others_are_put_into_words() {
-        let mut faults = Faults::default();
+        let mut faults = ScenarioErrors::default();
         let mut words = 0;
         for line in (1..=20).rev().chain(1..=100_000) {
             faults.push_at(Some((line, 1)), || {
                 words += 1;
-                Fault::new(format!("line {line}"))
+                ScenarioError::new(format!("line {line}"))
             });
         }
         assert_eq!((faults.kept.len(), words), (MOST + 1, 20 + 4));
-        faults.push(Fault::new("whole"));
-        faults.push(Fault::new("line 0").in_place(FaultPlace::Line(1, 0)));
+        faults.push(ScenarioError::new("whole"));
+        faults.push(ScenarioError::new("line 0").in_place(ErrorPlace::Line(1, 0)));
         let told = faults.all().unwrap().to_string();
         let lines: Vec<&str> = told.lines().collect();
         assert_eq!(lines.len(), MOST + 1);
         assert_eq!(lines[..4], ["whole", "line 1: line 0", "line 1", "line 1"]);
         assert_eq!(lines[MOST], "and 100,014 more, which are told when these are mended");
-        assert!(Faults::default().all().is_none() && Faults::default().is_empty());
+        assert!(ScenarioErrors::default().all().is_none() && ScenarioErrors::default().is_empty());
     }
 }

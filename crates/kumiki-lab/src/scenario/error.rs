@@ -4,7 +4,7 @@
 //! scenarios/x.toml:12: host.sender.tcp.defaults = "bsd44": unknown profile of defaults; did you mean "bsd43"? (one of bsd43, solaris23)
 //! ```
 //!
-//! Whoever finds a fault often knows only the path of the value. [`Fault::at`] takes that much;
+//! Whoever finds a fault often knows only the path of the value. [`ScenarioError::at`] takes that much;
 //! [`super::Point::locate`] adds the file, the line and the value as it is written there.
 
 use std::fmt;
@@ -18,12 +18,12 @@ use crate::shown;
 
 /// Something wrong with an input file or with `--set`.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Fault(Box<Parts>);
+pub struct ScenarioError(Box<Parts>);
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 struct Parts {
     file: Option<String>,
-    place: Option<FaultPlace>,
+    place: Option<ErrorPlace>,
     path: Vec<String>,
     found: Option<String>,
     problem: String,
@@ -36,7 +36,7 @@ struct Parts {
     /// What of a name is wrong, where that is it.
     of_name: Option<NameFault>,
     /// What else is wrong with the same input.
-    others: Vec<Fault>,
+    others: Vec<ScenarioError>,
     /// More than these are wrong with it, which are not told; so many, or 0 where nobody has counted them.
     more: Option<usize>,
 }
@@ -66,16 +66,16 @@ const SHORT: usize = 12;
 
 /// Where a value comes from.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum FaultPlace {
+pub enum ErrorPlace {
     /// A line of the file and a column in it, both from 1.
     Line(usize, usize),
     /// A `--set` of the command line, as it was given.
     Set(String),
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for ScenarioError {}
 
-impl Fault {
+impl ScenarioError {
     /// A fault of the whole input.
     #[must_use]
     pub fn new(problem: impl Into<String>) -> Self {
@@ -259,7 +259,7 @@ impl Fault {
 
     /// At this place of the file.
     #[must_use]
-    pub fn in_place(mut self, place: FaultPlace) -> Self {
+    pub fn in_place(mut self, place: ErrorPlace) -> Self {
         self.0.place = Some(place);
         self
     }
@@ -296,7 +296,7 @@ impl Fault {
 
     /// The place, once it is known.
     #[must_use]
-    pub const fn place(&self) -> Option<&FaultPlace> {
+    pub const fn place(&self) -> Option<&ErrorPlace> {
         self.0.place.as_ref()
     }
 
@@ -304,8 +304,8 @@ impl Fault {
     #[must_use]
     pub const fn line(&self) -> Option<usize> {
         match self.place() {
-            Some(FaultPlace::Line(line, _)) => Some(*line),
-            Some(FaultPlace::Set(_)) | None => None,
+            Some(ErrorPlace::Line(line, _)) => Some(*line),
+            Some(ErrorPlace::Set(_)) | None => None,
         }
     }
 
@@ -313,8 +313,8 @@ impl Fault {
     #[must_use]
     pub const fn line_and_column(&self) -> Option<(usize, usize)> {
         match self.place() {
-            Some(FaultPlace::Line(line, column)) => Some((*line, *column)),
-            Some(FaultPlace::Set(_)) | None => None,
+            Some(ErrorPlace::Line(line, column)) => Some((*line, *column)),
+            Some(ErrorPlace::Set(_)) | None => None,
         }
     }
 
@@ -379,14 +379,14 @@ impl Fault {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for ScenarioError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts = &*self.0;
         match (&parts.file, &parts.place) {
-            (Some(file), Some(FaultPlace::Line(line, _))) => write!(f, "{file}:{line}: ")?,
-            (None, Some(FaultPlace::Line(line, _))) => write!(f, "line {line}: ")?,
-            (Some(file), Some(FaultPlace::Set(set))) => write!(f, "--set {} ({file}): ", shown::begun(set))?,
-            (None, Some(FaultPlace::Set(set))) => write!(f, "--set {}: ", shown::begun(set))?,
+            (Some(file), Some(ErrorPlace::Line(line, _))) => write!(f, "{file}:{line}: ")?,
+            (None, Some(ErrorPlace::Line(line, _))) => write!(f, "line {line}: ")?,
+            (Some(file), Some(ErrorPlace::Set(set))) => write!(f, "--set {} ({file}): ", shown::begun(set))?,
+            (None, Some(ErrorPlace::Set(set))) => write!(f, "--set {}: ", shown::begun(set))?,
             (Some(file), None) => write!(f, "{file}: ")?,
             (None, None) => {}
         }
@@ -422,24 +422,25 @@ fn in_thousands(number: usize) -> String {
 ///
 /// # Errors
 ///
-/// [`Fault`] with the path, where `text` is not such a quantity.
-pub fn quantity<Q: Quantity>(path: &[&str], text: &str) -> Result<Q, Fault> {
-    crate::quantity::parse(text).map_err(|invalid| Fault::quantity(path, &invalid))
+/// [`ScenarioError`] with the path, where `text` is not such a quantity.
+pub fn quantity<Q: Quantity>(path: &[&str], text: &str) -> Result<Q, ScenarioError> {
+    crate::quantity::parse(text).map_err(|invalid| ScenarioError::quantity(path, &invalid))
 }
 
 /// No input file is longer: a device such as `/dev/zero` must not fill the memory.
 const LONGEST_FILE: u64 = 16 << 20;
 
 /// The text of an input file.
-pub(crate) fn read_file(path: &Path) -> Result<String, Fault> {
+pub(crate) fn read_file(path: &Path) -> Result<String, ScenarioError> {
     let mut text = String::new();
     let read = std::fs::File::open(path).and_then(|file| file.take(LONGEST_FILE + 1).read_to_string(&mut text));
     if u64::try_from(text.len()).is_ok_and(|length| length > LONGEST_FILE) {
         let problem = "longer than 16 MiB, which no input file is";
-        return Err(Fault::new(problem.to_owned()).in_file(&path.display().to_string()));
+        return Err(ScenarioError::new(problem.to_owned()).in_file(&path.display().to_string()));
     }
-    read.map(|_| text)
-        .map_err(|why| Fault::new(refusal::words(path, &why, Access::Read)).in_file(&path.display().to_string()))
+    read.map(|_| text).map_err(|why| {
+        ScenarioError::new(refusal::words(path, &why, Access::Read)).in_file(&path.display().to_string())
+    })
 }
 
 /// The name of `known` that `typed` is closest to: equal but for capitals, called so elsewhere, a few slips away, or the only one that begins or ends so.
@@ -477,28 +478,30 @@ mod tests {
     #[test]
     fn many_mistakes_of_a_topology_are_of_it_as_few_are() {
         for count in [1, MOST, MOST + 1, 12] {
-            let of = |others: Fault| {
-                let faults = (1..count).map(|number| Fault::new(format!("{number}")).of_topology());
-                Fault::all_of(faults.chain([others]).collect()).unwrap()
+            let of = |others: ScenarioError| {
+                let faults = (1..count).map(|number| ScenarioError::new(format!("{number}")).of_topology());
+                ScenarioError::all_of(faults.chain([others]).collect()).unwrap()
             };
-            assert!(of(Fault::new("x").of_topology()).is_of_topology(), "{count}");
-            let told = of(Fault::new("x").of_topology()).to_string();
+            assert!(of(ScenarioError::new("x").of_topology()).is_of_topology(), "{count}");
+            let told = of(ScenarioError::new("x").of_topology()).to_string();
             assert_eq!(
                 (told.lines().count(), told.contains("and more")),
                 (count.min(MOST + 1), count > MOST),
                 "{told}"
             );
         }
-        let both = vec![Fault::new("x").of_topology(), Fault::new("y")];
-        assert!(!Fault::all_of(both).unwrap().is_of_topology());
+        let both = vec![ScenarioError::new("x").of_topology(), ScenarioError::new("y")];
+        assert!(!ScenarioError::all_of(both).unwrap().is_of_topology());
     }
 
     #[test]
     fn what_is_told_with_others_is_told_of_each() {
-        let several = |count: usize| Fault::all_of((0..count).map(|it| Fault::new(format!("{it}"))).collect()).unwrap();
-        let all = Fault::all_of(vec![several(3), several(3)]).unwrap().to_string();
+        let several = |count: usize| {
+            ScenarioError::all_of((0..count).map(|it| ScenarioError::new(format!("{it}"))).collect()).unwrap()
+        };
+        let all = ScenarioError::all_of(vec![several(3), several(3)]).unwrap().to_string();
         assert_eq!(all, "0\n1\n2\n0\n1\n2");
-        let more = Fault::all_of(vec![several(2), several(12)]).unwrap().to_string();
+        let more = ScenarioError::all_of(vec![several(2), several(12)]).unwrap().to_string();
         assert_eq!(more, "0\n1\n0\n1\n2\n3\n4\n5\nand more, which are told when these are mended");
     }
 }
