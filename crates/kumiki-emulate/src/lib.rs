@@ -196,7 +196,8 @@ pub fn run(config: &Config, say: impl Fn(&str) + Clone + Send + Sync + 'static) 
         if between.has_ended() {
             return Some(0);
         }
-        let is_idle = between.is_idle() && on_hop.packets() == 0 && near_end.is_idle();
+        let has_crossed = is_of_no_use(between.under_way(), serving.connections());
+        let is_idle = has_crossed && on_hop.packets() == 0 && near_end.is_idle();
         is_idle.then(|| serving.served()).flatten()
     });
     let left = serving.connections();
@@ -236,6 +237,11 @@ fn waits_for(connections: usize, linger: Duration) -> String {
         _ => format!("{connections} of its connections have not ended"),
     };
     format!("the program has ended, but {what}: waiting for that, {linger} at most (--linger); Ctrl-C ends it")
+}
+
+/// Whether nobody needs what is under way: what is for the program, which has ended, is of use to its connections alone.
+const fn is_of_no_use([up, down]: [u64; 2], connections: usize) -> bool {
+    up == 0 && (down == 0 || connections == 0)
 }
 
 /// What becomes of connections that have not ended when the wait for them has, perhaps by a signal.
@@ -327,15 +333,15 @@ impl PathThread {
         self.thread.is_finished()
     }
 
-    /// Whether nothing is under way.
-    fn is_idle(&self) -> bool {
+    /// How much is under way, up and down.
+    fn under_way(&self) -> [u64; 2] {
         let Some(Ok(told)) = self.asking.ask(Command::Stats { json: true }, true) else {
-            return true;
+            return [0; 2];
         };
         let told: serde_json::Value = serde_json::from_str(&told).unwrap_or_default();
         let under_way =
-            |way: &&str| told.get(way).and_then(|it| it.get("under_way")).and_then(serde_json::Value::as_u64);
-        WAYS.iter().all(|way| under_way(way) == Some(0))
+            |way: &str| told.get(way).and_then(|it| it.get("under_way")).and_then(serde_json::Value::as_u64);
+        WAYS.map(|way| under_way(way).unwrap_or(u64::MAX))
     }
 
     /// Ends it. Returns what has crossed.
@@ -352,6 +358,16 @@ mod tests {
     use core::cell::Cell;
 
     use super::*;
+
+    /// As behind a slow line when a download is cancelled.
+    #[test]
+    fn what_is_for_a_program_that_has_ended_is_not_waited_for() {
+        for (under_way, connections, is) in
+            [([0, 0], 1, true), ([1, 0], 0, false), ([0, 1], 1, false), ([0, 1], 0, true)]
+        {
+            assert_eq!(is_of_no_use(under_way, connections), is, "{under_way:?} {connections}");
+        }
+    }
 
     #[test]
     fn who_waits_for_the_end_of_connections_is_told_for_what() {

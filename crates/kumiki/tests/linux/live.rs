@@ -298,9 +298,11 @@ fn routed() -> Said<String> {
 
 /// An ordinary user may set nothing; where nothing is missing that is no news.
 fn prepared() -> Said<String> {
-    let directory = tempfile::tempdir().map_err(when("a directory"))?;
-    std::fs::write(directory.path().join("net.toml"), ROUTED).map_err(when("a file"))?;
-    let run = || output(as_nobody(directory.path(), "exec ./kumiki live net.toml --run client=true")?);
+    let run = || {
+        let directory = tempfile::tempdir().map_err(when("a directory"))?;
+        std::fs::write(directory.path().join("net.toml"), ROUTED).map_err(when("a file"))?;
+        output(as_nobody(directory.path(), "exec ./kumiki live net.toml --run client=true")?)
+    };
     let told = |output: &Output| String::from_utf8_lossy(&output.stderr).lines().count();
     let prepare = |orders: &[&str]| orders.iter().try_for_each(|order| ip(order).map(drop));
     prepare(&["tuntap add k0 mode tun user 65534", "addr add 10.2.0.1/24 dev k0", "link set k0 up"])?;
