@@ -365,7 +365,7 @@ impl End {
         self.receive_buffer().max(if grows { self.tcp.max_receive_buffer } else { 0 })
     }
 
-    /// What it sends is not sent again when it is lost.
+    /// What it sends is not retransmitted when it is lost.
     #[must_use]
     pub fn sends_without_error_control(&self) -> bool {
         let own = self.xtp.as_ref().map(|it| it.error_control);

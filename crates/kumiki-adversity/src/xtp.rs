@@ -5,7 +5,7 @@
 //! | Specification | `docs/xtp.md`; the items are named P1 and so on |
 //! | Knows | the packets at the end's own plug, what its program has asked for, and what the end was configured for |
 //! | Does not know | anything of the code under test |
-//! | Left out | fragments of IP, beyond that they are there; which packet is sent again, and how fast: congestion control is free within what the peer allows |
+//! | Left out | fragments of IP, beyond that they are there; which packet is retransmitted, and how fast: congestion control is free within what the peer allows |
 //!
 //! Where somebody makes packets up under the right keys (`path::liar`), what depends on what this end was told is not judged: rules 2, 4 and 6, and what the
 //! peer allows.
@@ -18,7 +18,7 @@
 //! 3. *Data is what was written*: octets, messages and tags (P2, P27), and WCLOSE stands at the end (P31). It is within what the peer
 //!    allows (P12).
 //! 4. *Nobody waits for ever* ("stall"). Where anything is under way or waits, and until the peer has said that it has it, something
-//!    is sent again within WTIMER * 2^n, n being how often was asked without an answer (P20). WTIMER is at most what five times
+//!    is retransmitted within WTIMER * 2^n, n being how often was asked without an answer (P20). WTIMER is at most what five times
 //!    the longest round trip gives, within its bounds.
 //! 5. *Nobody talks for ever* ("talk"). Where nothing goes on, there are not more control packets than data packets and
 //!    milliseconds account for.

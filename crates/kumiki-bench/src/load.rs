@@ -72,7 +72,7 @@ pub(crate) struct Outcome {
     pub(crate) longest: usize,
     /// Octets that were not what they should be.
     pub(crate) wrong: u64,
-    /// Segments sent again.
+    /// Segments retransmitted.
     pub(crate) again: u64,
 }
 

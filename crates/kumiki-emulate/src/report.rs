@@ -285,7 +285,7 @@ fn course(seen: &RunSamples) -> PointSeries {
     let figures = [
         ("Rate of what arrives", "rate", "Mb/s", &rate[..]),
         ("Packets in the queue", "packets", "", &queue),
-        ("Time under way, the mean", "time", "ms", &delay),
+        ("Mean one-way delay", "time", "ms", &delay),
         ("Packets that do not arrive", "packets", "", &losses),
     ];
     let figures = figures.into_iter().filter_map(|(title, label, unit, curves)| {
@@ -412,7 +412,7 @@ mod tests {
             "2.0 s, exit status 7",
             "300 of 301 packets arrived, 0.375 MB, 1.50 Mb/s on average; 1 lost (0.33 %)",
             "Rate of what arrives",
-            "Time under way, the mean",
+            "Mean one-way delay",
             "At 1.5 s: down rate 2 Mb/s &lt;b&gt;.",
         ] {
             assert!(html.contains(part), "{part}: {html}");

@@ -214,7 +214,7 @@ struct World {
     parts: [Vec<u8>; 2],
     /// TPKTs under way to each side.
     under_way: [Vec<Vec<u8>>; 2],
-    /// Those that were sent, to be sent again.
+    /// Those that were sent, to be retransmitted.
     last: Vec<Vec<u8>>,
     carried: usize,
     /// The TSDU that each side is sending.

@@ -72,7 +72,7 @@ struct Pair {
     ears: [NodeId; 2],
     /// Under way: when it arrives, where, and what.
     line: Vec<(Instant, usize, Vec<u8>)>,
-    /// The frames that were sent last, to be sent again changed.
+    /// The frames that were sent last, to be retransmitted changed.
     last: Vec<Vec<u8>>,
     is_cut: bool,
 }

@@ -213,7 +213,7 @@ pub struct Quality {
     pub keep_alive: Option<KeepAlive>,
     /// How long nothing may be acknowledged before the session is given up; zero: no such limit.
     pub user_timeout: Option<Duration>,
-    /// How often the same data may be sent again before the session is given up (R2 of RFC 9293 section 3.8.3).
+    /// How often the same data may be retransmitted before the session is given up (R2 of RFC 9293 section 3.8.3).
     pub retransmissions: Option<u32>,
     /// Whether the user still takes what the peer sends after it has released the session itself; it does unless it says
     /// otherwise. Where not, the provider need not wait for the peer's release for ever.
@@ -238,10 +238,10 @@ pub struct Quality {
 /// What is done about data that was lost on its way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum ErrorControl {
-    /// It is sent again; what is missing is told when the sender asks.
+    /// It is retransmitted; what is missing is told when the sender asks.
     #[default]
     Full,
-    /// It is sent again; a gap is told as soon as it is seen.
+    /// It is retransmitted; a gap is told as soon as it is seen.
     Fast,
     /// Nothing: what is lost stays lost, and the user gets what comes.
     None,

@@ -51,7 +51,7 @@ use virtio::Virtio;
 const CLONE_DEVICE: &str = "/dev/net/tun";
 
 /// How many packets may wait for us in the kernel. A device has 500 by itself; a thousand connections that begin together send ten each (RFC 6928), and what does
-/// not fit is lost, sent again, and from then on sent in single packets. They wait for nothing but this process.
+/// not fit is lost, retransmitted, and from then on sent in single packets. They wait for nothing but this process.
 const QUEUE: u16 = 10_000;
 
 /// Longest name of an interface: `IFNAMSIZ` less the NUL at its end.

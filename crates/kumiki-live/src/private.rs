@@ -114,7 +114,7 @@ impl CaptureBudget {
         let taken = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| Some(left.saturating_sub(octets)));
         let fits = taken.is_ok_and(|left| left >= octets);
         if !fits {
-            self.end("they have as many octets as --pcap-most lets them have");
+            self.end("they have as many octets as --max-pcap lets them have");
         }
         fits
     }
@@ -329,7 +329,7 @@ mod tests {
         }
         assert!((1..=2).contains(&lengths.len()));
         assert!(lengths.iter().sum::<u64>() <= 2 * FILE);
-        assert!(budget.remark().is_some_and(|it| it.contains("--pcap-most")));
+        assert!(budget.remark().is_some_and(|it| it.contains("--max-pcap")));
         assert_eq!(budget.remark(), None);
         std::fs::remove_dir_all(folder).unwrap();
     }

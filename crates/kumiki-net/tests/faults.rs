@@ -41,7 +41,7 @@ fn what_a_host_knew_is_gone_when_it_crashes_and_its_programs_begin_again() {
             let call = TcpStream::connect("server:7");
             assert!(timeout(SECOND, call).await.is_err());
             server.restart();
-            // It knows nothing of that connection, and says so to the next segment that is sent again.
+            // It knows nothing of that connection, and says so to the next segment that is retransmitted.
             assert_eq!(stream.read(&mut [0]).await.unwrap_err().kind(), ErrorKind::ConnectionReset);
             let mut stream = TcpStream::connect("server:7").await.unwrap();
             stream.write_all(b"x").await.unwrap();

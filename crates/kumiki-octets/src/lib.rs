@@ -6,7 +6,7 @@
 //! | [`Page`], [`Slice`] | where content lives |
 //! | [`Beginning`] | how a message begins, to show somebody |
 //! | [`Gathering`] | a message that comes in pieces, in memory in proportion to it |
-//! | [`Outgoing`] | the octets of a stream that wait to be sent, or to be sent again |
+//! | [`Outgoing`] | the octets of a stream that wait to be sent, or to be retransmitted |
 //! | [`budget`] | what callers may take together, and who is refused first |
 //! | [`Sum`] | the Internet checksum's one's complement sum, in parts that can be put together and taken apart |
 //! | [`crc`] | the CRCs of AAL5, ATM, X.25 and PPP |

@@ -1,4 +1,4 @@
-//! The octets of a stream on their way out: what has not been sent, and what was sent and may have to be sent again.
+//! The octets of a stream on their way out: what has not been sent, and what was sent and may have to be retransmitted.
 //!
 //! Octets are not copied. What has been sent is kept as it was cut, with its sums, so that sending it again reads nothing.
 //!
@@ -208,7 +208,7 @@ impl Outgoing {
         (data, read)
     }
 
-    /// The next `octets`, or what there is, to be sent; `keep`: they stay here, to be sent again. Also how many of them had to be read for their sum, where
+    /// The next `octets`, or what there is, to be sent; `keep`: they stay here, to be retransmitted. Also how many of them had to be read for their sum, where
     /// that is wanted.
     pub fn take(&mut self, octets: u64, sum: bool, keep: bool) -> (Message, u64) {
         let mut packet = Message::new();

@@ -316,7 +316,7 @@ fn begin_capture(
         packets.iter().map(|(upper, lower)| (upper.as_str(), "x25", lower.as_str())).collect();
     let begun = Capture::begin(path, captures, |file| Stream::several(graph, &taps, (file, captures.snaplen())));
     let capture = begun.map_err(|why| uncaptured(path, why))?;
-    let none = || ScenarioError::new(format!("--pcap {}: --pcap-most leaves no room for it", path.display()));
+    let none = || ScenarioError::new(format!("--pcap {}: --max-pcap leaves no room for it", path.display()));
     Ok(Some(capture.ok_or_else(none)?))
 }
 

@@ -1,4 +1,4 @@
-//! The brake of what is sent again: how many packets may be out beside what congestion control says.
+//! The brake of what is retransmitted: how many packets may be out beside what congestion control says.
 //!
 //! | | |
 //! |---|---|

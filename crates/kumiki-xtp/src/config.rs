@@ -20,7 +20,7 @@ const ERROR_CONTROL: [(&str, ErrorControl); 3] =
 const FLOW_CONTROL: [(&str, FlowControl); 3] =
     [("window", FlowControl::Window), ("reservation", FlowControl::Reservation), ("none", FlowControl::None)];
 
-/// What is sent again when something is lost.
+/// What is retransmitted when something is lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Word)]
 pub enum Recovery {
     /// Everything from the first octet on that is missing (go-back-N).
@@ -57,7 +57,7 @@ pub struct Config {
     ///
     /// P30.
     pub check: bool,
-    /// What is done about lost data, where the user does not say: it is sent again, and told of when asked (full) or at
+    /// What is done about lost data, where the user does not say: it is retransmitted, and told of when asked (full) or at
     /// once (fast, FASTNAK); or nothing (none, NOERR).
     #[setting(words = ERROR_CONTROL)]
     pub error_control: ErrorControl,
@@ -70,7 +70,7 @@ pub struct Config {
     /// P28.
     #[setting(0..=65_535, unset = "none")]
     pub priority: Option<u16>,
-    /// What is sent again: all from the first loss on, or what is missing.
+    /// What is retransmitted: all from the first loss on, or what is missing.
     #[setting(word)]
     pub recovery: Recovery,
     /// So many packets may overtake another before it is taken for lost.

@@ -214,7 +214,7 @@ pub(crate) struct Endpoint {
     /// since.
     pub(crate) fresh_at: Instant,
     pub(crate) in_vain: u32,
-    /// How often since then all that was out was found to be lost, and before when it is not sent again (P24).
+    /// How often since then all that was out was found to be lost, and before when it is not retransmitted (P24).
     pub(crate) lost_in_vain: u32,
     pub(crate) not_before: Option<Instant>,
     /// The user was told that there is no answer.
@@ -354,7 +354,7 @@ impl Endpoint {
         self.ended
     }
 
-    /// Nothing is sent again.
+    /// Nothing is retransmitted.
     pub(crate) fn is_noerr(&self) -> bool {
         self.modes.errors == ErrorControl::None
     }
@@ -537,7 +537,7 @@ impl Endpoint {
         let errors = self.modes.errors;
         self.modes.change(quality);
         if (errors == ErrorControl::None) != (self.modes.errors == ErrorControl::None) {
-            // What has been let go of cannot be sent again, and what is kept has been promised.
+            // What has been let go of cannot be retransmitted, and what is kept has been promised.
             self.modes.errors = errors;
         }
         if let Some(size) = quality.send_buffer {

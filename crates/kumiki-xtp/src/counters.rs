@@ -15,13 +15,13 @@ pub struct Counters {
     pub timed_out: u64,
     /// FIRST packets sent, repeated ones too.
     pub first_sent: u64,
-    /// DATA packets sent, those sent again too.
+    /// DATA packets sent, those retransmitted too.
     pub data_sent: u64,
-    /// Octets of data sent in both, those sent again too.
+    /// Octets of data sent in both, those retransmitted too.
     pub octets_sent: u64,
-    /// Packets of data sent again.
+    /// Packets of data retransmitted.
     pub retransmitted: u64,
-    /// Octets sent again.
+    /// Octets retransmitted.
     pub octets_retransmitted: u64,
     /// CNTL packets sent.
     pub cntl_sent: u64,

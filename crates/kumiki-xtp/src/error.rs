@@ -20,7 +20,7 @@ use super::spans::Spans;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fate {
     Out,
-    /// Out no more, and no report has had room to say whether it has come: it is neither sent again nor in the way of what is.
+    /// Out no more, and no report has had room to say whether it has come: it is neither retransmitted nor in the way of what is.
     Untold,
     Received,
     Lost,
@@ -296,7 +296,7 @@ impl Board {
     /// A span says that `left..right` has been received (P1: the one place that knows what spans mean). How many octets are
     /// news.
     ///
-    /// Only whole packets are remembered, for those that lack an octet are sent again whole, and each report tells all again: a peer that reports
+    /// Only whole packets are remembered, for those that lack an octet are retransmitted whole, and each report tells all again: a peer that reports
     /// each second octet takes no more memory than what we have sent does.
     pub(crate) fn cover(&mut self, span: Span) -> u64 {
         let mut fresh = smallvec::SmallVec::<[(u64, u64); 4]>::new();
@@ -412,7 +412,7 @@ impl Board {
         })
     }
 
-    /// Go-back-N: everything from `una` on is to be sent again. How many octets of it were out. Answers to questions that left before
+    /// Go-back-N: everything from `una` on is to be retransmitted. How many octets of it were out. Answers to questions that left before
     /// this find nothing lost: no transmission is known any more that left before them.
     pub(crate) fn go_back(&mut self) -> u64 {
         let were_out = self.in_flight;

@@ -294,7 +294,7 @@ impl Estimator {
         Some(srtt + (rttvar * 4).max(self.config.granularity))
     }
 
-    /// How long what was lost is kept back before it is sent again, where all that was out has been found to be lost for the `times`th time and nothing has come in between.
+    /// How long what was lost is kept back before it is retransmitted, where all that was out has been found to be lost for the `times`th time and nothing has come in between.
     /// Twice is bad luck, which no wait would change. Beyond that each time is twice as long, up to WTIMER: there is no room for it, or no way.
     #[must_use]
     pub fn wait_in_vain(&self, times: u32) -> Option<Duration> {

@@ -1,7 +1,7 @@
 //! The send side: the octets that the peer is not known to have, and where their messages end.
 //!
 //! Which of them were sent, and what became of those, is the [`Board`]'s matter; where they lie, that of [`Outgoing`]. A packet never crosses the end of a message
-//! nor the place of a tag, also when it is sent again (`docs/xtp.md`, P27).
+//! nor the place of a tag, also when it is retransmitted (`docs/xtp.md`, P27).
 
 use std::collections::VecDeque;
 

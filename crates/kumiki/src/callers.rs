@@ -16,13 +16,13 @@ use crate::live::{option, some_time};
 #[derive(Args, Debug)]
 pub(crate) struct Callers {
     /// The most of one host that are known, and of one that are not yet, 8 unless given; a /64 of IPv6 is one host. Of a network (/24, /48) twice as many that are not
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Limits")]
+    #[arg(long = "max-per-host", value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Limits")]
     of_one_host: Option<u16>,
     /// Callers that are not known yet: from START on PERCENT of a hundred are dropped, rising to all at FULL, 16:30:64 unless given; first those of the network that has most, and who gets no further
-    #[arg(long, value_name = "START:PERCENT:FULL", help_heading = "Limits")]
+    #[arg(long = "max-startups", value_name = "START:PERCENT:FULL", help_heading = "Limits")]
     strangers: Option<MaxStartups>,
     /// Within this time a caller is to be known: its association, or its call, is to stand; 30s unless given. As these places fill it is less, down to a sixth
-    #[arg(long, value_name = "TIME", help_heading = "Limits")]
+    #[arg(long = "setup-timeout", value_name = "TIME", help_heading = "Limits")]
     begin: Option<String>,
 }
 
@@ -35,9 +35,9 @@ impl Callers {
     /// Each option, and whether it was given.
     pub(crate) const fn given(&self) -> [(&'static str, bool); 3] {
         [
-            ("--of-one-host", self.of_one_host.is_some()),
-            ("--strangers", self.strangers.is_some()),
-            ("--begin", self.begin.is_some()),
+            ("--max-per-host", self.of_one_host.is_some()),
+            ("--max-startups", self.strangers.is_some()),
+            ("--setup-timeout", self.begin.is_some()),
         ]
     }
 
@@ -56,7 +56,7 @@ impl Callers {
 
     /// Within which time a caller is to be known.
     pub(crate) fn begin(&self) -> Result<Duration, Stop> {
-        some_time("--begin", self.begin.as_deref().unwrap_or("30s"))
+        some_time("--setup-timeout", self.begin.as_deref().unwrap_or("30s"))
     }
 }
 
@@ -77,10 +77,10 @@ pub(crate) fn memory(text: &str) -> Result<u64, Stop> {
 
 /// How long captures may become together.
 pub(crate) fn pcap_most(text: &str) -> Result<u64, Stop> {
-    let octets = option::<Octets>("--pcap-most", text)?.count();
+    let octets = option::<Octets>("--max-pcap", text)?.count();
     if octets < SHORTEST {
         let why = format!("{text:?} is not enough for a capture to begin");
-        return Err(ScenarioError::at(["--pcap-most"], why)
+        return Err(ScenarioError::at(["--max-pcap"], why)
             .expected(format!("{} or more", Octets::new(SHORTEST)))
             .into());
     }

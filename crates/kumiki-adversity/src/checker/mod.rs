@@ -12,12 +12,12 @@
 //! Nobody may wait longer than the standard lets it wait. That is four bounds; where all of them are kept and the line
 //! passes what it is given, the connection goes on.
 //!
-//! 1. *What is not acknowledged is sent again.* An octet at SND.UNA (or a SYN or FIN) that was sent is sent again at the
+//! 1. *What is not acknowledged is retransmitted.* An octet at SND.UNA (or a SYN or FIN) that was sent is retransmitted at the
 //!    latest after RTO * 2^n, n being how often the timer can have expired since the last valid round-trip sample (RFC 6298
 //!    rules 5.3 to 5.6; Karn's rule keeps n where anything that was sent twice is acknowledged and there are no timestamps).
 //!    RTO is an upper bound: RFC 6298's estimator is run with every round trip that the end can have taken for a sample; before
 //!    the first, it is the initial value or 3 s. No wait is longer than the configured maximum (rule 2.5). Two things start the
-//!    timer again, with SACK and RACK only: whatever is sent again (RFC 6675 section 6 lets an end do so), and, once and no
+//!    timer again, with SACK and RACK only: whatever is retransmitted (RFC 6675 section 6 lets an end do so), and, once and no
 //!    later than the timer would have expired, new data, which may be a tail loss probe (RFC 8985 sections 7.2 and 7.3).
 //!    With ECN an acknowledgment that may tell of marks does so, once and no later (RFC 3168 section 6.1.2: where the window is a
 //!    single segment).
@@ -232,7 +232,7 @@ impl Checker {
         }
     }
 
-    /// Something is under way: whether it is time that it were sent again.
+    /// Something is under way: whether it is time that it were retransmitted.
     fn look_at_head(&mut self, now: Instant) {
         let Some(sending) = &self.sending else {
             return;

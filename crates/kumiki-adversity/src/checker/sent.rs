@@ -92,7 +92,7 @@ impl Checker {
             self.sent_ack(now, header, true);
         }
         if let Some(sending) = &mut self.sending {
-            // Where SYNs cross, the answer may be here while the SYN is sent again: Karn's rule leaves no sample then, but a
+            // Where SYNs cross, the answer may be here while the SYN is retransmitted: Karn's rule leaves no sample then, but a
             // timestamp may tell which SYN was answered.
             if again {
                 sending.trips.doubt();

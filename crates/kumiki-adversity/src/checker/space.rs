@@ -62,12 +62,12 @@ pub(super) struct Sending {
     pub(super) head_at: Instant,
     /// The retransmission timer can have been started, for the last time.
     pub(super) timer_at: Instant,
-    /// Something was last sent again, and new data for the last time in time to be a probe; not before `head_at`.
+    /// Something was last retransmitted, and new data for the last time in time to be a probe; not before `head_at`.
     pub(super) resent_at: Instant,
     pub(super) news_at: Option<Instant>,
     /// Marks may have been told of for the last time in time to start the timer again; not before `head_at`.
     pub(super) marked_at: Option<Instant>,
-    /// How often the head was sent again since the last round trip that counts, and how often by a time-out.
+    /// How often the head was retransmitted since the last round trip that counts, and how often by a time-out.
     pub(super) again: u32,
     pub(super) backed_off: u32,
     /// Probes of the closed window since it was last open.
@@ -171,7 +171,7 @@ impl Sending {
         sack: bool,
     ) {
         let silence = now.saturating_since(self.active);
-        // What was sent when there was room for it, and is behind the edge now, is sent again by the retransmission timer (RFC 9293
+        // What was sent when there was room for it, and is behind the edge now, is retransmitted by the retransmission timer (RFC 9293
         // section 3.8.6, SHLD-16).
         let probe = if start >= self.max || self.probed == Some(start) { probe } else { Probe::No };
         let (doubtful, surely) = (probe == Probe::Perhaps, probe == Probe::Surely);
@@ -196,7 +196,7 @@ impl Sending {
             clock.on_sent(start, end);
         }
         if start < self.una && self.before.0 == now {
-            // It was sent again before the end took the acknowledgment that came in the same instant, which then is no measure.
+            // It was retransmitted before the end took the acknowledgment that came in the same instant, which then is no measure.
             let (_, trips, backed_off) = &self.before;
             self.trips.or(trips);
             self.backed_off = self.backed_off.max(*backed_off);
@@ -240,7 +240,7 @@ impl Sending {
                 first: now,
                 last: now,
                 again: surely,
-                // Of a probe no measure is taken, of anything else one is. What goes with something that is sent again goes for the
+                // Of a probe no measure is taken, of anything else one is. What goes with something that is retransmitted goes for the
                 // first time itself: a measure may be taken of it (RFC 6298 section 3) or none.
                 forgotten: doubtful || (start < self.max && !grows),
                 sacked: false,

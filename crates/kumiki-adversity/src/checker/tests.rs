@@ -212,7 +212,7 @@ fn a_syn_that_comes_again_moves_no_edge() {
 
 #[test]
 fn what_a_window_shrank_away_from_is_no_probe() {
-    // The round trip took 10 ms. One octet is under way when the window closes over it, and is sent again: after that the
+    // The round trip took 10 ms. One octet is under way when the window closes over it, and is retransmitted: after that the
     // next one is due in two time-outs, for nobody knows which copy was acknowledged.
     let mut bench = Bench::new();
     bench.text(20, 0, 1);
@@ -379,7 +379,7 @@ fn an_acknowledgment_beyond_what_a_scaled_window_could_say_may_count_or_not() {
     assert_eq!(acknowledged(32_000).rule(900), None);
     assert_eq!(acknowledged(32_006).rule(900), None);
     assert_eq!(acknowledged(32_007).rule(900), Some((221, "stall")));
-    // One that is sent again all the same has not counted, and the timer is backed off.
+    // One that is retransmitted all the same has not counted, and the timer is backed off.
     let mut bench = acknowledged(32_000);
     bench.text(220, 0, 1000);
     bench.peer(230, (0, 0), 1000);
@@ -403,7 +403,7 @@ fn a_probe_of_the_tail_puts_the_head_off_once() {
     bench.text(300, 1020, 10);
     bench.text(400, 1030, 10);
     assert_eq!(bench.rule(500), Some((421, "stall")));
-    // What is sent again starts the timer again.
+    // What is retransmitted starts the timer again.
     let mut bench = Bench::rack();
     bench.text(20, 0, 1000);
     bench.text(20, 1000, 1000);
@@ -462,7 +462,7 @@ fn the_first_probe_of_a_closed_window_comes_after_the_time_out_and_each_takes_tw
     assert_eq!(bench.rule(1_500), Some((1_431, "stall")));
 }
 
-/// RFC 6298 section 3 forbids a sample of what was sent again, which these octets were not.
+/// RFC 6298 section 3 forbids a sample of what was retransmitted, which these octets were not.
 #[test]
 fn what_goes_for_the_first_time_with_what_goes_again_may_be_a_sample() {
     let rule = |octets: u16| {

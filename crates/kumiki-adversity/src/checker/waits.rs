@@ -48,7 +48,7 @@ impl Bounds {
             tick: tcp.rto.tick,
             overrides: tcp.override_timeout,
             ecn: IpQuality::from(end.quality.special).ecn.unwrap_or(tcp.ecn) != EcnUse::Off,
-            // A cookie is not sent again.
+            // A cookie is not retransmitted.
             // RFC 4987 section 3.4: among many callers each is given up sooner.
             syn_retries: match (end.may_send_cookies(), end.strangers) {
                 (true, _) => 0,
@@ -81,7 +81,7 @@ impl Bounds {
         since + self.timer(sending)
     }
 
-    /// When what begins at SND.UNA is sent again at the latest.
+    /// When what begins at SND.UNA is retransmitted at the latest.
     pub(super) fn again(&self, sending: &Sending, sack: bool) -> Instant {
         let unmarked = self.unmarked(sending, sack);
         sending.marked_at.map_or(unmarked, |at| unmarked.max(at + self.timer(sending)))
@@ -186,7 +186,7 @@ impl RttSamples {
         self.sure |= sure;
     }
 
-    /// Something that was sent again came back after `trip`: no sample, but RACK looks at it.
+    /// Something that was retransmitted came back after `trip`: no sample, but RACK looks at it.
     pub(super) fn see(&mut self, trip: Duration) {
         self.longest = self.longest.max(trip);
     }
@@ -222,13 +222,13 @@ impl Bounds {
 pub(super) struct Clock {
     /// What was sent before the time-out ends here ("recover").
     recover: i64,
-    /// What was sent again since then ends here; from here on all was lost, or is on its way for longer than anything was.
+    /// What was retransmitted since then ends here; from here on all was lost, or is on its way for longer than anything was.
     resent: i64,
     /// Segments of new data since then, and those of them that have come, as far as duplicates or SACK tell.
     news: u32,
     news_end: i64,
     told: u32,
-    /// TSval of what was sent again first.
+    /// TSval of what was retransmitted first.
     ts: Option<u32>,
     /// Nothing has been on the way since.
     pub(super) idle_since: Option<Instant>,
@@ -250,7 +250,7 @@ pub(super) struct AckTiming {
 }
 
 impl Clock {
-    /// The head was sent again, up to `end`, by a time-out; all before `recover` had been sent.
+    /// The head was retransmitted, up to `end`, by a time-out; all before `recover` had been sent.
     pub(super) const fn new(recover: i64, end: i64, ts: Option<u32>) -> Self {
         Self { recover, resent: end, news: 0, news_end: 0, told: 0, ts, idle_since: None }
     }

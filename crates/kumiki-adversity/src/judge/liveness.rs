@@ -11,8 +11,8 @@
 //! allowed = 2000 + 8 strangers + 40 t + 24 * (steps there / b + steps back / b) * n     b = (1 - loss there)^2 (1 - loss back)^2
 //! ```
 //!
-//! - *24 a step*: a segment and its acknowledgment are four, both sent again five times.
-//! - *b*: what is lost is sent again, and so is what was only not heard to have come. Where cells are lost, the loss is that of a whole PDU.
+//! - *24 a step*: a segment and its acknowledgment are four, both retransmitted five times.
+//! - *b*: what is lost is retransmitted, and so is what was only not heard to have come. Where cells are lost, the loss is that of a whole PDU.
 //! - *n* is 1 but where nothing controls congestion: then all of a window is sent in each round trip of which a short queue keeps q, and a
 //!   packet leaves so many times as there are q in half of a window, at its largest where buffers grow by themselves (seed 5301493: a
 //!   send buffer of 14,704 octets was 524,288 within 1.4 s, and each of 725 time-outs sent 920 segments, of which the queue took one). A receiver of XTP is such a queue as well: behind a gap it keeps 128 packets, or one for
@@ -29,7 +29,7 @@
 //! wait for a peer that is gone (`run::IDLE_TIMEOUT` and the user's time-out). Where nothing controls congestion each step of TCP may wait for the maximum of RTO
 //! besides: all goes again at each time-out, a short queue keeps a segment or two of it, and Karn's rule leaves no sample that would end the back-off (seed
 //! 5014882: 124 octets in 120 s). So it is where a queue of one packet loses the second of any two: each acknowledgment is for the head,
-//! which the time-out sent again, and for what followed it, and without timestamps and SACK there is no sample (seed 5102611: 84 octets in
+//! which the time-out retransmitted, and for what followed it, and without timestamps and SACK there is no sample (seed 5102611: 84 octets in
 //! 60 s). With a sample each step there may wait for the least RTO and then for twice that (seed 5324443).
 //!
 //! The bound is meant to be broken by what goes wrong in kind, not to measure efficiency: `kumiki adversity` prints how much of it was used.

@@ -12,7 +12,7 @@ pub(super) fn may_end(case: &Case, own: usize, reason: Reason, ends: &[Report; 2
     let (Some(report), Some(peer), Some(seen)) = (ends.get(own), ends.get(other), evidence.get(own)) else {
         return false;
     };
-    // All that was written both ways has come, or will not be sent again: nothing is lost by how it ends.
+    // All that was written both ways has come, or will not be retransmitted: nothing is lost by how it ends.
     let gaps = case.ends.get(own).is_some_and(End::sends_without_error_control);
     let came = peer.received == report.written || gaps;
     let done = report.peer_released && report.released && came;

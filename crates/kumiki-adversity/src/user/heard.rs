@@ -16,7 +16,7 @@ pub(crate) struct Expected {
     pub(crate) facts: Arc<Facts>,
     /// Messages and tags come as they were written.
     pub(crate) messages: bool,
-    /// What is lost is not sent again.
+    /// What is lost is not retransmitted.
     pub(crate) gaps: bool,
     /// Octets may be wrong: nothing protects them.
     pub(crate) wrong: bool,

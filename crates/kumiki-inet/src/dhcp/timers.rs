@@ -2,7 +2,7 @@
 
 use kumiki_graph::{Duration, Rng};
 
-/// The first message that is not answered is sent again after about so long (RFC 2131 section 4.1).
+/// The first message that is not answered is retransmitted after about so long (RFC 2131 section 4.1).
 const FIRST: Duration = Duration::from_secs(4);
 /// And none later than after this.
 const LAST: Duration = Duration::from_secs(64);
@@ -11,7 +11,7 @@ const JITTER: Duration = Duration::from_secs(1);
 
 /// A request is sent so often before the client looks for servers again: a minute (sections 3.1 (5) and 3.2 (3)).
 pub(super) const MOST_TRIES: u32 = 4;
-/// A request for more time is not sent again before that (section 4.4.5).
+/// A request for more time is not retransmitted before that (section 4.4.5).
 pub(super) const LEAST_WAIT: Duration = Duration::from_secs(60);
 /// From a decline to the next attempt (section 3.1 (5)).
 pub(super) const AFTER_DECLINE: Duration = Duration::from_secs(10);

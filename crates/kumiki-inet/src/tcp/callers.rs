@@ -22,7 +22,7 @@ use super::segment::{self, Segment};
 use super::session::DSCP;
 use super::{Tcp, cookies, isn, timeouts};
 
-/// SYN,ACKs that are sent again by the timer where more than half of the room for callers is used, so that it comes free
+/// SYN,ACKs that are retransmitted by the timer where more than half of the room for callers is used, so that it comes free
 /// sooner (RFC 4987 section 3.4); assumed.
 const RETRIES_IN_NEED: u32 = 2;
 

@@ -8,7 +8,7 @@
 //! | Timestamp | the six low bits of the SYN,ACK's TSval, which come back as TSecr, hold the peer's shift count (4 bits, 15: none), whether it may be sent SACK, and whether classic ECN was agreed on, as Linux has it. Without timestamps none is used |
 //! | Out of order | a segment whose acknowledgment is that of a cookie but for IRS is not answered: what begins right behind the SYN is lost or late, and comes again |
 //! | Again | a cookie that has come back is remembered for its lifetime, so that a late copy of the segment that brought it does not begin a second connection and its text is not delivered twice. Of more than [`super::Config::time_waits`] the oldest is forgotten: it is what TIME-WAIT would be for |
-//! | Lost | the peer's exact MSS, its window, text with its SYN; SYN,ACKs are not sent again |
+//! | Lost | the peer's exact MSS, its window, text with its SYN; SYN,ACKs are not retransmitted |
 
 use std::collections::{BTreeSet, VecDeque};
 

@@ -25,7 +25,7 @@ pub struct Counters {
     pub cookies_returned: u64,
     /// Calls, or the last segments of handshakes, dropped because as many wait as may.
     pub backlog_full: u64,
-    /// Segments sent again, for whatever reason.
+    /// Segments retransmitted, for whatever reason.
     pub retransmissions: u64,
     /// Times that fast retransmit was entered.
     pub fast_retransmits: u64,

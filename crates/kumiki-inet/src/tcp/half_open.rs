@@ -17,7 +17,7 @@ use super::demux::{Pair, Secret};
 use super::ecn::handshake::Answering;
 use super::pairs::{ConnectionEntry, Pairs};
 
-/// Octets of text with SYNs that are kept, over all callers. What finds no room is left to be sent again.
+/// Octets of text with SYNs that are kept, over all callers. What finds no room is left to be retransmitted.
 pub(crate) const TEXT: usize = 64 * 1024;
 /// The timer of all entries.
 pub(crate) const TOKEN: Token = Token { session: Handle { index: u32::MAX, generation: u32::MAX }, kind: u32::MAX - 1 };
@@ -67,7 +67,7 @@ pub(crate) struct Caller {
     pub(crate) window: u16,
     /// The window that our SYN,ACK offers.
     pub(crate) offered: u16,
-    /// SYN,ACKs sent, and of these the ones that were sent again by the timer.
+    /// SYN,ACKs sent, and of these the ones that were retransmitted by the timer.
     pub(crate) answers: u32,
     pub(crate) retries: u32,
     /// When the first SYN,ACK was sent; `None` where nobody knows.

@@ -224,7 +224,7 @@ impl Session {
         };
         let mut limited = held;
         if !self.timers.is_set(Timer::Pacing) {
-            // What is to be sent again and has no room waits for the congestion window too, whatever holds back new data.
+            // What is to be retransmitted and has no room waits for the congestion window too, whatever holds back new data.
             let again = self.recovery.phase != Phase::None && self.board.pending() > 0;
             self.window_limited = again || held == SendLimit::Congestion;
             if again {
@@ -335,7 +335,7 @@ impl Session {
         }
         let mss = self.send.mss;
         // Rules 2 to 4 of NextSeg are for fast recovery with SACK (RFC 6675 section 5.1), and not for RACK, which marks all
-        // that is to be sent again.
+        // that is to be retransmitted.
         let next = match self.recovery.phase {
             Phase::Fast(_) if self.sack && self.recovery.rack.is_none() => self.board.next_seg(mss, new),
             Phase::Fast(_) | Phase::Timeout(_) | Phase::None => self.board.next_lost(mss).map(NextSeg::Again),

@@ -330,7 +330,7 @@ impl Session {
     }
 
     /// The longest text of a segment, at the least, that everything before `ack` shows to have arrived though the path had seemed to be
-    /// a black hole for it: what was not sent again since then came in a segment of before, which a slow line took its time for.
+    /// a black hole for it: what was not retransmitted since then came in a segment of before, which a slow line took its time for.
     ///
     /// A record may stand for a train of segments, all of the same length but for the last; either one of these is in it, or all of it
     /// was in one segment. With a FIN it is one octet less, and nothing new follows that.

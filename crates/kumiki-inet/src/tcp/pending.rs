@@ -67,7 +67,7 @@ pub(super) struct Pending {
     pub(super) listener: Handle,
     /// What the session is called that it may become.
     handle: Handle,
-    /// Its latest SYN, without text: that is left to be sent again.
+    /// Its latest SYN, without text: that is left to be retransmitted.
     segment: Segment,
     /// What the ISS must be beyond, after a connection of the same pair.
     least: Option<Seq>,

@@ -16,9 +16,9 @@ use crate::times::Times;
 /// What a connection has sent so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
-    /// Segments sent, those sent again among them.
+    /// Segments sent, those retransmitted among them.
     pub segments_sent: u64,
-    /// Segments sent again.
+    /// Segments retransmitted.
     pub retransmissions: u64,
     /// Times that the retransmission timer ran out.
     pub timeouts: u64,

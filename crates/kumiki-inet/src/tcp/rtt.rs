@@ -175,7 +175,7 @@ impl Rtt {
     }
 
     /// Forgets all estimates and starts again with RTO = `initial`: 3 s when data transmission begins after a SYN had to
-    /// be sent again (rule 5.7), or any time after several back-offs (the note after it).
+    /// be retransmitted (rule 5.7), or any time after several back-offs (the note after it).
     pub const fn restart(&mut self, initial: Duration) {
         (self.srtt, self.rttvar) = (initial, OptionalTime::NONE);
         self.back_offs = 0;

@@ -117,7 +117,7 @@ pub struct Scoreboard {
     delivered: u64,
     /// Sendings so far.
     order: u64,
-    /// A segment sent again later than this cannot be what an acknowledgment now is for.
+    /// A segment retransmitted later than this cannot be what an acknowledgment now is for.
     credible: Instant,
 }
 
@@ -195,13 +195,13 @@ impl Scoreboard {
         self.under_way.tally.lost
     }
 
-    /// Octets that were sent again and have not been told of.
+    /// Octets that were retransmitted and have not been told of.
     #[must_use]
     pub fn resent(&self) -> u32 {
         self.under_way.tally.resent
     }
 
-    /// Octets lost of which nothing was sent again: what recovery still has to do.
+    /// Octets lost of which nothing was retransmitted: what recovery still has to do.
     #[must_use]
     pub fn pending(&self) -> u32 {
         self.under_way.tally.pending
@@ -274,7 +274,7 @@ impl Scoreboard {
         });
     }
 
-    /// `span` was sent again.
+    /// `span` was retransmitted.
     pub fn on_retransmit(&mut self, span: Span, now: Instant) {
         self.resend(span, now, true);
         if let Some(UnderWay { marks, .. }) = self.under_way.own() {
@@ -282,7 +282,7 @@ impl Scoreboard {
         }
     }
 
-    /// `span` was sent again by rule 4 of NextSeg: HighRxt and pipe stay, and there is no other in this recovery.
+    /// `span` was retransmitted by rule 4 of NextSeg: HighRxt and pipe stay, and there is no other in this recovery.
     pub fn on_rescue(&mut self, span: Span, now: Instant) {
         self.resend(span, now, false);
         if let Some(UnderWay { marks, .. }) = self.under_way.own() {

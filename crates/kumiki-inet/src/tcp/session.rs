@@ -35,7 +35,7 @@ use super::trace::{Entry, Event, Snapshot, Trace};
 use super::urgent::Urgent;
 use kumiki_graph::memory::Memory;
 
-/// RTO where the SYN had to be sent again and there is no sample (RFC 6298 rule 5.7).
+/// RTO where the SYN had to be retransmitted and there is no sample (RFC 6298 rule 5.7).
 const RTO_AFTER_SYN_LOSS: Duration = Duration::from_secs(3);
 
 /// Of the type of service, what is not TCP's own: all but the ECN field (RFC 3168 section 5).

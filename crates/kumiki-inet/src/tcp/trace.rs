@@ -98,7 +98,7 @@ pub struct Snapshot {
     pub sacked: u32,
     /// Those that are taken for lost.
     pub lost: u32,
-    /// Those that were sent again.
+    /// Those that were retransmitted.
     pub resent: u32,
     /// What is being made good.
     pub recovering: Recovering,

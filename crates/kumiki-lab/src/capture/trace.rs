@@ -190,14 +190,14 @@ impl Connection {
         plot::window(&self.name(), || self.each_row())
     }
 
-    /// What was sent and acknowledged over time. What was sent again is marked at SND.UNA, where the gap is that
+    /// What was sent and acknowledged over time. What was retransmitted is marked at SND.UNA, where the gap is that
     /// it begins to fill.
     #[must_use]
     pub fn sequence_figure(&self) -> Figure {
         plot::sequence(&self.name(), || self.each_row())
     }
 
-    /// As [`Connection::sequence_figure`], for xplot: white arrows and lines for data, red ones for what is sent again, green
+    /// As [`Connection::sequence_figure`], for xplot: white arrows and lines for data, red ones for what is retransmitted, green
     /// for acknowledgments, yellow for the window's right edge.
     #[must_use]
     pub fn to_xpl(&self) -> String {

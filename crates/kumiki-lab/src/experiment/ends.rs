@@ -28,7 +28,7 @@ pub(super) struct TransferCounts {
 }
 
 impl TransferCounts {
-    /// What it has sent again between the two, where it has done so much by now.
+    /// What it has retransmitted between the two, where it has done so much by now.
     pub(super) fn sent_again(self, by_now: Counts) -> u64 {
         self.over.unwrap_or(by_now).retransmissions.saturating_sub(self.opened.retransmissions)
     }

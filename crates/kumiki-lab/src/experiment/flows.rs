@@ -104,9 +104,9 @@ pub struct Flow {
 /// What a sender did while it was measured.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Sender {
-    /// Segments sent, those sent again among them.
+    /// Segments sent, those retransmitted among them.
     pub segments_sent: u64,
-    /// Segments sent again.
+    /// Segments retransmitted.
     pub retransmissions: u64,
     /// Times that the retransmission timer ran out.
     pub timeouts: u64,

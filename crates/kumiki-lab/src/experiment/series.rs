@@ -73,7 +73,7 @@ pub struct Sample {
     pub snd_wnd_octets: Option<u32>,
     /// The smoothed round-trip time, in milliseconds.
     pub srtt_ms: Option<f64>,
-    /// Segments sent again in the interval; of a load by all of its flows.
+    /// Segments retransmitted in the interval; of a load by all of its flows.
     pub retransmissions: Option<u64>,
     /// How many frames the queue held, of a switch for cells how many cells, the mean over the interval.
     pub queue_mean: Option<f64>,
@@ -118,7 +118,7 @@ pub(super) struct Sampler {
     interval: Duration,
     last: Instant,
     next: Instant,
-    /// What each flow had brought and sent again, by load.
+    /// What each flow had brought and retransmitted, by load.
     flows: BTreeMap<String, Vec<(u64, u64)>>,
     queues: BTreeMap<String, Occupancy>,
     counted: BTreeMap<String, Counted>,
@@ -368,7 +368,7 @@ impl Samples {
         csv::Reader::from_reader(text.as_bytes()).deserialize().collect::<Result<_, _>>().map(Self)
     }
 
-    /// Goodput, congestion windows, round trips, what was sent again, queues and what they had no room for over time, below each other: of all flows where they
+    /// Goodput, congestion windows, round trips, what was retransmitted, queues and what they had no room for over time, below each other: of all flows where they
     /// are few, else of loads; with marks where something `happens`. `label` says of which run, and stands above the first.
     #[must_use]
     pub fn figures(&self, label: &str, happens: &[Happening]) -> Vec<Figure> {

@@ -110,7 +110,7 @@ pub fn fddi_ring() -> Line {
 }
 
 /// What `stations` that always have something to send can have of a ring at most, together: n (T - D) of each n T + D, where the token is `away` for D as it goes around once and
-/// is sent again, and T is the `target` (TTRT) and a `frame`, all in nanoseconds.
+/// is retransmitted, and T is the `target` (TTRT) and a `frame`, all in nanoseconds.
 ///
 /// By the rules of the timed token a station sends for what is left of the target since the token came to it last. Where nobody has sent in between that is T - D, and when the token is
 /// back then, T is over, and it has to be passed on. So have all stations before it seen T go by. To the next one it comes D after the last time, and that sends for T - D. From one

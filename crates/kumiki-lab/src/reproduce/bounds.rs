@@ -1,4 +1,4 @@
-//! Why each load and each flow is as fast as it is: what bound it, its round trips, what was sent again, and how evenly it was shared out.
+//! Why each load and each flow is as fast as it is: what bound it, its round trips, what was retransmitted, and how evenly it was shared out.
 //!
 //! A load is told by a row, and so is each flow of a load that has several, as long as there are no more than [`MOST_FLOWS`] of them in all points together. Beyond that
 //! the flows of a load are told by the least, the median and the greatest of them.
@@ -233,7 +233,7 @@ fn both(mean: Option<f64>, p99: Option<f64>) -> Cell {
     mean.zip(p99).map_or_else(Cell::empty, |(mean, p99)| Cell::text(format!("{}, p99 {}", short(mean), short(p99))))
 }
 
-/// What was sent again, in per cent of what was sent.
+/// What was retransmitted, in per cent of what was sent.
 fn share_again(row: &Row) -> Option<f64> {
     let sent = row.segments_sent.filter(|sent| *sent > 0)?;
     Some(100.0 * lossy(row.retransmissions?) / lossy(sent))

@@ -1,7 +1,7 @@
 //! How much captures of a point will have, before it has been run: so that nobody fills a disk unawares, and for nothing else.
 //!
 //! What one load leaves of a line the others take, however unevenly: what counts of a full line is its rate. Where all that loads could send by themselves is less than the lines
-//! carry, it is that. Losses of the path and what is sent again are not foreseen.
+//! carry, it is that. Losses of the path and what is retransmitted are not foreseen.
 
 use std::collections::{BTreeMap, BTreeSet};
 

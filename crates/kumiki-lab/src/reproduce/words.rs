@@ -11,10 +11,7 @@ const HEADS: [(&str, &str); 14] = [
         "round trip (ms)",
         "from a segment to its acknowledgment as TCP measured it, a delayed one with its delay, or of an echo: the mean, and (p99) what 99 % were below",
     ),
-    (
-        "one way (ms)",
-        "how long datagrams were under way, from program to program: the mean, and (p99) what 99 % were below",
-    ),
+    ("one way (ms)", "one-way delay of datagrams, from program to program: the mean, and (p99) what 99 % were below"),
     (
         "completion (ms)",
         "how long it took: of a transfer from its call, with the opening that its goodput does not count, and of a request with its response without the opening of the connection",
@@ -25,7 +22,7 @@ const HEADS: [(&str, &str); 14] = [
     ),
     (
         "lost, %",
-        "datagrams and echoes that were lost, of those that were sent; of echoes that are under way nothing is known",
+        "datagrams and echoes that were lost, of those that were sent; echoes in flight at the end count for neither",
     ),
     ("retransmitted", "segments that TCP retransmitted"),
     ("retransmitted, %", "segments that TCP retransmitted, of all that it sent"),

@@ -143,9 +143,9 @@ pub struct Row {
     pub jain: Option<f64>,
     /// What held the writing connections of TCP back, as shares of the measured time that add up to 1.
     pub held: BTreeMap<String, f64>,
-    /// Segments of TCP that were sent, those sent again among them.
+    /// Segments of TCP that were sent, those retransmitted among them.
     pub segments_sent: Option<u64>,
-    /// Segments of TCP that were sent again.
+    /// Segments of TCP that were retransmitted.
     pub retransmissions: Option<u64>,
     /// Times that a retransmission timer of TCP ran out.
     pub timeouts: Option<u64>,

@@ -146,7 +146,7 @@ fn losses_in_the_middle_of_super_segments_are_made_good() {
         for bursts in [[64, 64], [64, 1], [1, 64], [7, 3]] {
             let run = run(bursts, &bad, 30, sack);
             assert!(run.sender.retransmissions > 0);
-            // What was lost is sent again, and not the whole super-segment it was in.
+            // What was lost is retransmitted, and not the whole super-segment it was in.
             let lost = run.frames * 4 / 100;
             assert!(
                 !sack || run.sender.retransmissions < lost,

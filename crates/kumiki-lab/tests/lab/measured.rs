@@ -420,7 +420,7 @@ fn datagrams_that_wait_are_not_lost_where_none_ever_arrived() {
     assert!((1200..1230).contains(&lost), "{note}");
 }
 
-/// In each interval a load has sent again what its flows have, and in all of them what its row says; echoes send nothing again.
+/// In each interval a load has retransmitted what its flows have, and in all of them what its row says; echoes send nothing again.
 #[test]
 fn what_a_load_sends_again_over_time_is_the_sum_of_its_flows() {
     let text = r#"
@@ -474,7 +474,7 @@ run = { duration = "60 s", interval = "500 ms" }
         let own = samples.iter().filter(|it| it.scope == scope && it.retransmissions.is_some_and(|count| count > 0));
         let told: Vec<(f64, u64)> = own.map(|it| (it.time_s, it.retransmissions.unwrap())).collect();
         assert_eq!(told.iter().map(|(_, count)| count).sum::<u64>(), in_row, "{scope:?}: {told:?}");
-        // The call was answered behind 7 s, and what was lost then is sent again behind 7.4 s.
+        // The call was answered behind 7 s, and what was lost then is retransmitted behind 7.4 s.
         assert!(told.iter().all(|(time, _)| *time > 7.4 && *time < 12.0), "{scope:?}: {told:?}");
     }
 }

@@ -641,7 +641,7 @@ fn what_a_line_allows_is_of_the_very_time_that_is_measured() {
     };
     let full = 10.0 * 1448.0 / 1500.0;
     let whole = row(r#"{ at = "11 s", link = "line", up = false }"#);
-    // A segment that had to be sent again held back what the reader had before that.
+    // A segment that had to be retransmitted held back what the reader had before that.
     assert!(whole.measured_s > 10.05, "{}", whole.measured_s);
     assert!((whole.limit_mbps.unwrap() - full).abs() < 1e-9, "{whole:?}");
     let slower = row(r#"{ at = "6 s", link = "line", rate = "2 Mb/s" }"#);
@@ -814,7 +814,7 @@ fn what_keeps_its_time_where_a_line_becomes_slower_is_no_more_than_the_limit() {
     }
 }
 
-/// The way back is down while the connection is opened: SYN,ACKs are lost and sent again, by the timer and since the SYN comes again. Both ends of calls count, from their first segment on.
+/// The way back is down while the connection is opened: SYN,ACKs are lost and retransmitted, by the timer and since the SYN comes again. Both ends of calls count, from their first segment on.
 #[test]
 fn what_answers_a_call_counts_from_its_first_answer_on() {
     let load = r#"kind = "rpc", from = "a", to = "b", message = "200 B", response = "500 B", think = "400 ms", start = "500 ms""#;

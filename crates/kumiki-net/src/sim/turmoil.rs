@@ -93,7 +93,7 @@ impl KernelConfig {
         self
     }
 
-    /// How often the same data is sent again before the connection is given up.
+    /// How often the same data is retransmitted before the connection is given up.
     pub const fn retx_max(mut self, times: u32) -> Self {
         self.retransmissions = times;
         self

@@ -229,7 +229,7 @@ pub struct Config {
     #[setting(positive, unset = "without limit")]
     pub session: Option<Duration>,
 
-    /// How long an answer may take before a request is sent again.
+    /// How long an answer may take before a request is retransmitted.
     #[setting(positive)]
     pub restart: Duration,
     /// The same at first; it doubles up to `restart`.

@@ -9,7 +9,7 @@ flags! {
         NOCHECK = 0x40_0000;
         /// Its changing asks for the receiver's state.
         EDGE = 0x20_0000;
-        /// What is lost is not sent again.
+        /// What is lost is not retransmitted.
         NOERR = 0x10_0000;
         /// The packet belongs to a multicast.
         MULTI = 0x08_0000;

@@ -24,7 +24,7 @@
 //! long as our user has no room, and RR (or REJ, where frames were dropped meanwhile) when it has.
 //!
 //! Frames are acknowledged with those that go the other way, after T2, or at once when as many have come as
-//! [`Config::acknowledge`] says. When T1 expires the peer is polled (RR with P), and what its answer does not acknowledge is sent again; that is
+//! [`Config::acknowledge`] says. When T1 expires the peer is polled (RR with P), and what its answer does not acknowledge is retransmitted; that is
 //! one of the two ways that X.25 section 2.4.5.9 leaves open, the other being the I frame itself with P. The I frame that fills the window polls too,
 //! unless [`Config::poll`] says otherwise.
 //!

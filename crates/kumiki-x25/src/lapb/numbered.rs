@@ -138,7 +138,7 @@ impl Lapb {
         let progress = self.acknowledged(nr, cx);
         if kind == Supervisory::Reject && !self.v.recovering {
             self.go_back(nr);
-            // What polled is sent again too.
+            // What polled is retransmitted too.
             if self.v.checkpoint.take().is_some() && !poll {
                 self.v.polled = false;
             }

@@ -109,16 +109,16 @@ pub struct Config {
     pub reject: bool,
     /// Whether a DCE tells by DIAGNOSTIC of packets on channels that nobody has.
     pub diagnose: bool,
-    /// T20, of a DCE T10: RESTART is sent again.
+    /// T20, of a DCE T10: RESTART is retransmitted.
     #[setting(positive)]
     pub t20: Duration,
     /// T21, of a DCE T11: a call that is not answered is cleared.
     #[setting(positive)]
     pub t21: Duration,
-    /// T22, of a DCE T12: RESET is sent again.
+    /// T22, of a DCE T12: RESET is retransmitted.
     #[setting(positive)]
     pub t22: Duration,
-    /// T23, of a DCE T13: CLEAR is sent again.
+    /// T23, of a DCE T13: CLEAR is retransmitted.
     #[setting(positive)]
     pub t23: Duration,
     /// T24: how long an acknowledgment waits.
@@ -128,7 +128,7 @@ pub struct Config {
     /// T26: an interrupt that is not confirmed resets the channel.
     #[setting(positive)]
     pub t26: Duration,
-    /// T27: REJ is sent again.
+    /// T27: REJ is retransmitted.
     #[setting(positive)]
     pub t27: Duration,
     /// How often RESTART is repeated before the link is set up again (R20).

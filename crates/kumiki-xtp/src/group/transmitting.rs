@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | Specification | `docs/xtp.md`, P39 (joining), P40 to P43 (the list), P45 (the end) |
-//! | Left out | asking some receivers and not others; packets that are sent again to one receiver alone |
+//! | Left out | asking some receivers and not others; packets that are retransmitted to one receiver alone |
 
 use core::net::IpAddr;
 

@@ -134,7 +134,7 @@ fn what_any_receiver_lacks_is_sent_again_to_all() {
         let mut pair = hosts_with(&config, 3, move |packet| {
             if packet.from == 0 && packet.is(Format::Data) {
                 data[packet.to] += 1;
-                // Each loses others, and the second one some of those that are sent again.
+                // Each loses others, and the second one some of those that are retransmitted.
                 let n = data[packet.to] + 3 * packet.to;
                 if n.is_multiple_of(11) || packet.to == 2 && n.is_multiple_of(13) {
                     return vec![];

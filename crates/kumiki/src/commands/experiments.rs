@@ -135,7 +135,7 @@ fn go_on<R: Runner + Send + 'static>(
     if !output.path(Journal::NAME).is_file() {
         let place = args.out.display();
         progress.note(&format!(
-            "kumiki: somebody has taken {} out of {place}: what is there cannot be gone on with or merged",
+            "kumiki: {} is missing from {place}: this result cannot be resumed or merged",
             Journal::NAME
         ));
     }

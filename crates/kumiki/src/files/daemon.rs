@@ -44,7 +44,7 @@ pub(crate) struct Serve {
     #[command(flatten)]
     snap: Snap,
     /// The most octets of all these files together; then captures end, each behind a whole packet
-    #[arg(long, value_name = "SIZE", default_value = "1GB", help_heading = "Running")]
+    #[arg(long = "max-pcap", value_name = "SIZE", default_value = "1GB", help_heading = "Running")]
     pcap_most: String,
     /// Serve one association, and end; who is refused does not count
     #[arg(long, help_heading = "Running")]
@@ -128,7 +128,7 @@ struct Limits {
     #[arg(long, value_name = "N")]
     files: Option<u64>,
     /// The most octets of one file
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long = "max-file-size", value_name = "SIZE")]
     longest_file: Option<String>,
     /// The most memory that callers may take together; less where `ulimit -v` or the cgroup leaves less. Over half of it, callers without an association are refused
     #[arg(long, value_name = "SIZE", default_value = "128MiB")]
@@ -139,7 +139,7 @@ struct Limits {
     #[command(flatten)]
     callers: Callers,
     /// So many wrong passwords a minute are answered to one network (a /24 of IPv4, a /48 of IPv6), and at one user; who has the right one gets in all the same, but from a network whose guesses are so many that no more are looked at. 0: all
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(..=10_000))]
+    #[arg(long = "max-tries", value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(..=10_000))]
     tries: u32,
     /// After so long without a word an association is ended
     #[arg(long, value_name = "TIME", default_value = "10min")]
@@ -148,7 +148,7 @@ struct Limits {
     #[arg(long, value_name = "TIME", default_value = "1min")]
     lock_idle: String,
     /// After so long an association is ended in any case
-    #[arg(long, value_name = "TIME")]
+    #[arg(long = "max-time", value_name = "TIME")]
     longest: Option<String>,
 }
 
@@ -300,7 +300,7 @@ impl Serve {
             Ok(octets.transpose()?.map(Octets::count))
         };
         let longest = limits.longest.as_deref();
-        let longest = longest.map(|text| some_time("--longest", text)).transpose()?;
+        let longest = longest.map(|text| some_time("--max-time", text)).transpose()?;
         let (passwords, reload) = passwords(&self.who)?;
         Ok(Daemon {
             serves,
@@ -311,7 +311,7 @@ impl Serve {
             read_only: self.who.read_only,
             quota: octets("--quota", &limits.quota)?,
             files: limits.files,
-            longest_file: octets("--longest-file", &limits.longest_file)?,
+            longest_file: octets("--max-file-size", &limits.longest_file)?,
             limits: limits.callers.limits(limits.associations.into())?,
             tries: limits.tries,
             memory: memory(&limits.memory)?,

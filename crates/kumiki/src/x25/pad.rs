@@ -70,7 +70,7 @@ struct NetworkArguments {
     #[arg(long, value_name = "ADDRESS[:PORT]")]
     listen: Option<String>,
     /// The most calls at a time with COMMAND (others are cleared), 16, or terminals with --listen (others wait)
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    #[arg(long = "max-calls", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
     most: Option<u16>,
     /// With COMMAND or --listen: the most memory that callers may take together, 128MiB; less where `ulimit -v` or the cgroup leaves less
     #[arg(long, value_name = "SIZE", help_heading = "Limits")]
@@ -90,7 +90,7 @@ struct NetworkArguments {
     #[command(flatten)]
     snap: Snap,
     /// The most octets of all these files together; then captures end
-    #[arg(long, value_name = "SIZE", default_value = "1GB")]
+    #[arg(long = "max-pcap", value_name = "SIZE", default_value = "1GB")]
     pcap_most: String,
 }
 
@@ -156,8 +156,11 @@ impl PadArgs {
     fn check(&self) -> Result<(), Stop> {
         let (reach, behave, limits) = (&self.reach, &self.behave, &self.limits);
         let has_program = !self.command.is_empty();
-        let of_many =
-            [("--most", reach.most.is_some()), ("--memory", reach.memory.is_some()), ("--idle", limits.idle.is_some())];
+        let of_many = [
+            ("--max-calls", reach.most.is_some()),
+            ("--memory", reach.memory.is_some()),
+            ("--idle", limits.idle.is_some()),
+        ];
         let of_many = of_many.into_iter().chain(limits.callers.given());
         let of_many = of_many.chain(self.walls.asked().map(|name| (name, true)));
         let of_terminals = [

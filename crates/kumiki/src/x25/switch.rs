@@ -28,7 +28,7 @@ pub(super) struct SwitchArgs {
     #[command(flatten)]
     snap: Snap,
     /// The most octets of that; then it ends
-    #[arg(long, value_name = "SIZE", default_value = "1GB")]
+    #[arg(long = "max-pcap", value_name = "SIZE", default_value = "1GB")]
     pcap_most: String,
     #[command(flatten)]
     walls: crate::walls::WallOptions,

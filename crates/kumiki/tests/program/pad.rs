@@ -182,7 +182,7 @@ fn line(of: &Listener, wanted: &str) -> String {
 
 #[test]
 fn a_call_that_finds_no_place_is_cleared_at_once() {
-    for limit in ["--most", "--of-one-host"] {
+    for limit in ["--max-calls", "--max-per-host"] {
         let host = listens(&["--answer", "127.0.0.1:0", limit, "1", "--", "cat"]);
         let (mut first, stdin) = calling(&host.at);
         let ran = typed(&["--xot", &host.at, "1"], b"");
@@ -256,7 +256,8 @@ fn a_capture_that_cannot_be_written_ends_and_calls_go_on() {
 #[test]
 fn an_option_of_no_use_is_refused() {
     let one = ["--answer", "127.0.0.1:0"];
-    for option in [["--run-as", "nobody"], ["--no-wall", "all"], ["--most", "2"], ["--memory", "1MB"], ["--idle", "1s"]]
+    for option in
+        [["--run-as", "nobody"], ["--no-wall", "all"], ["--max-calls", "2"], ["--memory", "1MB"], ["--idle", "1s"]]
     {
         let ran = kumiki(&[one, option].concat()).output().unwrap();
         assert_eq!(ran.status.code(), Some(2), "{option:?}");
@@ -274,7 +275,7 @@ fn an_option_of_no_use_is_refused() {
 #[test]
 fn terminals_come_by_telnet() {
     let host = host(&["/bin/cat"]);
-    let door = listens(&["--xot", &host.at, "--listen", "127.0.0.1:0", "--most", "2"]);
+    let door = listens(&["--xot", &host.at, "--listen", "127.0.0.1:0", "--max-calls", "2"]);
     let mut sockets: Vec<TcpStream> = (0..2).map(|_| TcpStream::connect(&door.at).unwrap()).collect();
     for socket in &mut sockets {
         until(socket, "KUMIKI PAD\r\n*");
@@ -355,7 +356,7 @@ fn who_brings_no_call_keeps_nobody_out() {
 fn a_connection_without_a_call_and_a_silent_call_are_ended() {
     // Two hosts, so that a call has all the time that it needs to come.
     let limited = |limit: &str| listens(&["--answer", "127.0.0.1:0", limit, "1s", "--", "cat"]);
-    let host = limited("--begin");
+    let host = limited("--setup-timeout");
     let mut silent = stray(&host.at, &[]);
     assert_eq!(silent.read_to_end(&mut Vec::new()).unwrap(), 0);
     // A call by which nothing comes: standard input stays open.

@@ -384,7 +384,7 @@ fn connections_without_a_call_have_their_time_and_are_told_of() {
     let folder = Folder::new("strays");
     folder.write("root/small", b"content");
     let daemon = Daemon::on(&folder, "--xot", &["--anonymous"]);
-    let limits = ["--of-one-host", "2", "--begin", "1s"];
+    let limits = ["--max-per-host", "2", "--setup-timeout", "1s"];
     let switch = Switch::start(&folder, &config(&daemon.at, ""), &limits);
     end(&mut stray(&switch.at, b"GET / HTTP/1.0\r\n\r\n"));
     assert_eq!(switch.told(), "in: ADDRESS: did not speak XOT");

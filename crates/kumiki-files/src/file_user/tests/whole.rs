@@ -161,7 +161,7 @@ fn a_transfer_that_breaks_goes_on_where_it_was() {
     let node = graph.node("cut").unwrap();
     let cut = graph.protocol::<BreakingLine>(node).unwrap();
     assert_eq!(cut.after, [0; 0], "after {} messages", cut.gone);
-    // What was sent again is less than the file.
+    // What was retransmitted is less than the file.
     assert!(cut.gone < 2700, "{}", cut.gone);
     let server: &FileServer = graph.protocol(graph.node("server").unwrap()).unwrap();
     assert_eq!(server.door().counters().aborted, 6);

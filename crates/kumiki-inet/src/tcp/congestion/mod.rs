@@ -120,7 +120,7 @@ pub trait Congestion: Send + Debug {
     /// Nothing was sent for longer than RTO: the window falls to the restart window (RFC 5681 section 4.1).
     fn on_idle(&mut self, now: Instant);
 
-    /// A SYN or its acknowledgment had to be sent again: the initial window is one segment (RFC 5681 section 3.1).
+    /// A SYN or its acknowledgment had to be retransmitted: the initial window is one segment (RFC 5681 section 3.1).
     fn on_syn_lost(&mut self);
 }
 

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | Specification | RFC 3168 (RFC 9293 SHLD-8), RFC 8311, RFC 8511 (the response, where asked for); RFC 9768 (accurate feedback) |
 //! | The caller's part | what IP's header said and is to say; when the window shrinks for another reason |
-//! | ECT | ECT(0), on new data only: not on what is sent again, on probes, on acknowledgments, on SYN, FIN or RST by themselves |
+//! | ECT | ECT(0), on new data only: not on what is retransmitted, on probes, on acknowledgments, on SYN, FIN or RST by themselves |
 //! | Left out | ECT on control packets (RFC 8311's experiments), ECT(1) and the responses that go with it (L4S, DCTCP): a mark counts as a loss, once for each round trip. The other files say more |
 //!
 //! | read | for |

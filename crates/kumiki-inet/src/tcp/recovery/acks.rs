@@ -269,7 +269,7 @@ impl Session {
         }
     }
 
-    /// RFC 4015 section 3: congestion control is again what it was, and nothing more is sent again.
+    /// RFC 4015 section 3: congestion control is again what it was, and nothing more is retransmitted.
     fn undo(&mut self, outcome: &AckOutcome, late: Option<Duration>, ctx: &mut Ctx<'_, '_>) {
         let acked = outcome.acked;
         let undo = &self.recovery.undo;

@@ -1,4 +1,4 @@
-//! Loss recovery: whether data is being sent again, and what decided so.
+//! Loss recovery: whether data is being retransmitted, and what decided so.
 //!
 //! [`Recovery`] owns the variables. What changes them is told by where it comes from: acknowledgments in `acks`, expiries
 //! of timers in `timeout`. Algorithms with variables of their own are `rack` and `tlp` (RFC 8985)
@@ -93,7 +93,7 @@ impl Recovery {
         }
     }
 
-    /// What the scoreboard has marked lost is to be sent again, up to `nxt`, though no acknowledgment or timer said so.
+    /// What the scoreboard has marked lost is to be retransmitted, up to `nxt`, though no acknowledgment or timer said so.
     pub(crate) fn resend_until(&mut self, nxt: Seq) {
         if self.phase == Phase::None {
             self.phase = Phase::Timeout(nxt);
@@ -162,7 +162,7 @@ impl Recovery {
         }
     }
 
-    /// `span` was sent again, with TSval `ts`.
+    /// `span` was retransmitted, with TSval `ts`.
     pub(crate) fn on_again(&mut self, span: Span, ts: Option<u32>) {
         self.on_sent(span.len(), true);
         if self.phase != Phase::None

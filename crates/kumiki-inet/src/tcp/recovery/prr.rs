@@ -15,7 +15,7 @@
 //! | 6.1 | RecoverFS stays as it is; an episode may begin for a retransmission lost in recovery | it stays; none begins: what is lost twice is made good in the same episode |
 //! | 6.2 | on each ACK that begins recovery or comes in it, but for the one that ends it | `reduce_in_proportion`, last of what an ACK does; at the end of recovery there is no state any more |
 //! | 6.2 | DeliveredData is the change of SND.UNA and the signed change of what is SACKed | `AckOutcome::delivered` |
-//! | 6.2 | inflight of RACK-TLP is SND.NXT - SND.UNA, less SACKed, less lost, with what was sent again since it was marked lost (MUST); that of RFC 6675 may be pipe | `Scoreboard::pipe`, which is both |
+//! | 6.2 | inflight of RACK-TLP is SND.NXT - SND.UNA, less SACKed, less lost, with what was retransmitted since it was marked lost (MUST); that of RFC 6675 may be pipe | `Scoreboard::pipe`, which is both |
 //! | 6.2 | SafeACK: the ACK acknowledges something new and shows no further loss, as one that leads to a rescue retransmission may | what RACK, or with RFC 6675 IsLost, marks on this ACK. The rescue retransmission goes after the ACK and is not foreseen |
 //! | 6.2 | the formula; where it gives nothing and nothing was sent yet, one segment | [`Prr::on_ack`] |
 //! | 6.3 | prr_out counts all that is sent | [`Prr::on_sent`] |

@@ -163,7 +163,7 @@ impl Rack {
         }
     }
 
-    /// A fast recovery was for nothing, so segments are reordered, though step 3 cannot see it of those sent again.
+    /// A fast recovery was for nothing, so segments are reordered, though step 3 cannot see it of those retransmitted.
     pub(crate) fn on_spurious(&mut self) {
         self.order.reordering_seen = true;
     }

@@ -148,7 +148,7 @@ impl Session {
         }
     }
 
-    /// Something was sent again. With RACK the timer starts again then, as RFC 6675 section 6 allows: recovery may last
+    /// Something was retransmitted. With RACK the timer starts again then, as RFC 6675 section 6 allows: recovery may last
     /// longer than RTO.
     pub(crate) fn time_again(&mut self, ctx: &mut Ctx<'_, '_>) {
         if self.recovery.rack.is_some() || !self.timers.is_set(Timer::Retransmit) {

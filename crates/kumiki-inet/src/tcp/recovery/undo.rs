@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | Specification | Eifel detection (RFC 3522) by timestamps; RFC 3708 section 2 by D-SACK; F-RTO (RFC 5682), basic and with SACK; the response of RFC 4015 |
-//! | The caller's part | when recovery begins, what is sent again; the response itself |
+//! | The caller's part | when recovery begins, what is retransmitted; the response itself |
 //! | Left out | RFC 4015's adaptation of RTO (step 11): the back-off is taken back, and the long round trip is a sample as any other; RFC 5682's appendix A (window-limited cases) |
 
 use kumiki_octets::Blank;
@@ -19,7 +19,7 @@ const MOST: usize = 64;
 pub(crate) enum Frto {
     /// It does not run.
     Off,
-    /// Step 2: the first segment, which ends here, was sent again.
+    /// Step 2: the first segment, which ends here, was retransmitted.
     Again(Seq),
     /// Step 3: new data goes instead of what is taken for lost, so many segments more.
     New(u8),
@@ -47,7 +47,7 @@ pub(crate) struct Undo {
     acknowledged: bool,
     /// Sent again and not reported to have come twice.
     again: Vec<Span>,
-    /// More were sent again than are remembered, or none.
+    /// More were retransmitted than are remembered, or none.
     uncounted: bool,
     /// A D-SACK option has come on this connection.
     dsack_seen: bool,
@@ -96,10 +96,10 @@ impl Undo {
         self.frto = Frto::Off;
     }
 
-    /// `span` was sent again in recovery, with TSval `ts`.
+    /// `span` was retransmitted in recovery, with TSval `ts`.
     pub(crate) fn on_again(&mut self, span: Span, ts: Option<u32>) {
         if matches!(self.frto, Frto::Again(end) if span.start.geq(end)) {
-            // Only where nothing but the first segment was sent again can an acknowledgment of what is behind it say that the
+            // Only where nothing but the first segment was retransmitted can an acknowledgment of what is behind it say that the
             // time-out was for nothing.
             self.frto = Frto::Off;
         }
@@ -128,7 +128,7 @@ impl Undo {
         self.armed && earlier && !dsack && (self.dsack_seen || !all)
     }
 
-    /// A D-SACK option came: whether with it all that was sent again has been reported.
+    /// A D-SACK option came: whether with it all that was retransmitted has been reported.
     pub(crate) fn on_dsack(&mut self, block: SackBlock) -> bool {
         self.dsack_seen = true;
         if !self.armed || self.uncounted {

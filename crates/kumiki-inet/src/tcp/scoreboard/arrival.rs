@@ -116,7 +116,7 @@ impl Scoreboard {
         }
     }
 
-    /// The acknowledgment that comes now cannot be for what was sent again later than `credible`: then it is for an
+    /// The acknowledgment that comes now cannot be for what was retransmitted later than `credible`: then it is for an
     /// earlier copy, and [`AckOutcome::latest`] must not tell of the later one (RFC 8985 section 6.2 step 2).
     pub const fn believe_until(&mut self, credible: Instant) {
         self.credible = credible;

@@ -131,7 +131,7 @@ pub(super) struct Tally {
     pub(super) sacked: u32,
     /// Not SACKed, and lost.
     pub(super) lost: u32,
-    /// Not SACKed, and sent again.
+    /// Not SACKed, and retransmitted.
     pub(super) resent: u32,
     /// [`Transmission::is_pending`].
     pub(super) pending: u32,

@@ -82,7 +82,7 @@ impl Scoreboard {
     /// allows it.
     ///
     /// Lost is what IsLost, [`Scoreboard::mark_lost_if`] or [`Scoreboard::mark_all_lost`] has marked, and criteria (1.a)
-    /// and (3) ask record by record whether it was sent again, which is the same as HighRxt where only IsLost marks.
+    /// and (3) ask record by record whether it was retransmitted, which is the same as HighRxt where only IsLost marks.
     #[must_use]
     pub fn next_seg(&mut self, limit: u32, new_data: bool) -> Option<NextSeg> {
         if let Some(span) = self.next_lost(limit) {
@@ -97,7 +97,7 @@ impl Scoreboard {
         self.rule_4(limit).map(NextSeg::Rescue)
     }
 
-    /// The first lost segment that was not sent again, of at most `limit` octets: rule 1 of NextSeg, and what to send
+    /// The first lost segment that was not retransmitted, of at most `limit` octets: rule 1 of NextSeg, and what to send
     /// after a time-out, where rules 2 to 4 do not apply (RFC 6675 section 5.1).
     #[must_use]
     pub fn next_lost(&mut self, limit: u32) -> Option<Span> {
@@ -119,7 +119,7 @@ impl Scoreboard {
         None
     }
 
-    /// Not SACKed, not sent again, not lost, below the highest SACK.
+    /// Not SACKed, not retransmitted, not lost, below the highest SACK.
     fn rule_3(&self, limit: u32) -> Option<Span> {
         let top = self.under_way.ranges.back()?.start;
         let mut index = self.index_of(self.under_way.marks.high_rxt.max(self.under_way.marks.loss_edge));
@@ -207,7 +207,7 @@ impl Scoreboard {
     }
 
     /// Takes for lost each record not SACKed, and not already so, for which `lost` says so. A retransmission is lost with
-    /// it and will be sent again. Returns the octets marked. It looks at all records: for rare events.
+    /// it and will be retransmitted. Returns the octets marked. It looks at all records: for rare events.
     pub fn mark_lost_if(&mut self, mut lost: impl FnMut(&Transmission) -> bool) -> u32 {
         let before = self.under_way.tally.pending;
         for index in 0..self.under_way.records.len() {

@@ -2,7 +2,7 @@
 //!
 //! The RFC walks all segments for each ACK, or a list in the order of `xmit_ts`. Here that list is a queue of *sendings*.
 //! A record knows its last sending, so a sending of which every octet has since been acknowledged, SACKed, marked lost or
-//! sent again is stale, and is dropped once it comes to the front. Each enters once and leaves once, and an ACK looks only
+//! retransmitted is stale, and is dropped once it comes to the front. Each enters once and leaves once, and an ACK looks only
 //! at the front: what it costs does not depend on the flight.
 
 use kumiki_graph::{Duration, Instant};
@@ -143,7 +143,7 @@ impl Scoreboard {
         true
     }
 
-    /// Takes back that segments are lost, where nothing has been sent again for it: the loss turned out to be none. They
+    /// Takes back that segments are lost, where nothing has been retransmitted for it: the loss turned out to be none. They
     /// take their places in the order of time again.
     pub fn unmark_pending(&mut self) {
         for index in 0..self.under_way.records.len() {

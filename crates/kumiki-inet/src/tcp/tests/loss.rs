@@ -1,4 +1,4 @@
-//! What is lost is sent again.
+//! What is lost is retransmitted.
 
 use kumiki_wire::inet::tcp::Flags;
 

@@ -124,7 +124,7 @@ fn a_full_backlog_lets_callers_wait() {
     assert_eq!(pair.app(B).offers.len(), 2);
     // The third has been answered, but its acknowledgment found no place.
     assert_eq!((pair.counters(B).backlog_full, pair.tcp(B).half_open()), (1, 1));
-    // One is taken; the third gets through when our SYN,ACK is sent again.
+    // One is taken; the third gets through when our SYN,ACK is retransmitted.
     let session = pair.app(B).offers[0];
     let accept = accept(session);
     pair.ask(B, vec![accept]);

@@ -297,7 +297,7 @@ fn a_probe_lost_among_others_is_congestion_and_tried_again() {
 fn a_loss_beside_what_was_too_big_is_congestion() {
     let mut pair = over(&modern(PathMtu::Icmp), 4352, Some(ms(5)));
     let before = *cwnds(&pair, |_| true).last().unwrap();
-    // The third of those sent again is lost.
+    // The third of those retransmitted is lost.
     let mut seen = 0;
     pair.rule(move |packet| {
         seen += usize::from(packet.from == A && packet.size == 4352);

@@ -527,7 +527,7 @@ fn new_data_that_trickles_out_does_not_put_the_timer_off() {
     assert_eq!(head, [0, 400, 800], "{}", pair.taken_log().join("\n"));
 }
 
-/// RFC 5682 section 2.1 step 3 (b) speaks of an acknowledgment of what was not sent again.
+/// RFC 5682 section 2.1 step 3 (b) speaks of an acknowledgment of what was not retransmitted.
 #[test]
 fn f_rto_says_nothing_where_more_than_the_first_segment_was_sent_again() {
     // Nothing controls congestion: all that is outstanding goes again.
@@ -570,7 +570,7 @@ fn a_segment_that_is_reported_ends_the_back_off() {
 
 #[test]
 fn an_acknowledgment_that_undoes_a_timeout_is_one_sample() {
-    // The second segment and the acknowledgments of 300 ms are lost; what fills the gap is answered when the head has been sent again.
+    // The second segment and the acknowledgments of 300 ms are lost; what fills the gap is answered when the head has been retransmitted.
     let config = Config { timestamps: true, trace: true, mss: Some(1012), f_rto: false, ..prompt() };
     let mut pair = Pair::with_rule(config.clone(), config, |packet| {
         let at = packet.at.as_nanos() / 1_000_000;

@@ -139,7 +139,7 @@ fn a_window_that_shrinks_is_survived() {
         let header = Header { flags: Flags::ACK, seq: Seq(1), ack: Seq(1), window, ..pair.header(B) };
         pair.inject(A, header, b"");
     };
-    // From 64,000 to 2,000 behind which 8,000 are sent: nothing new goes, and what lies inside is sent again.
+    // From 64,000 to 2,000 behind which 8,000 are sent: nothing new goes, and what lies inside is retransmitted.
     shrunk(&mut pair, 2000);
     pair.write(A, &numbered(3000));
     assert_eq!(pair.log.len(), from);

@@ -54,7 +54,7 @@ fn syn(of: SocketAddr, to: SocketAddr, seq: u32, shift: Option<u32>) -> Segment 
     Segment { ends: Some((of, to)), seq, ack, syn: true, window: 1000, shift, ..Segment::default() }
 }
 
-/// The connection opens, three segments leave, the second is lost and sent again.
+/// The connection opens, three segments leave, the second is lost and retransmitted.
 fn connection(shift: Option<u32>) -> Vec<Segment> {
     vec![
         syn(a(), b(), START, Some(3)),

@@ -196,7 +196,7 @@ fn a_text_that_breaks_goes_on_and_is_converted_once() {
 #[test]
 fn a_responder_keeps_lines_as_they_end_on_its_machine() {
     let folder = Folder::new("newlines-kept");
-    let daemon = Daemon::start(&folder, &["--anonymous", "--text", "--quota", "14B", "--longest-file", "10B"]);
+    let daemon = Daemon::start(&folder, &["--anonymous", "--text", "--quota", "14B", "--max-file-size", "10B"]);
     let url = daemon.url("x");
     // 13 octets where they are transferred, and 9 here.
     folder.write("a", b"1\r\n2\r\n3\r\n45\r\n");
@@ -215,7 +215,7 @@ fn a_responder_keeps_lines_as_they_end_on_its_machine() {
     let append = ["put", "--as", "text", "--mode", "append", "e", &url];
     folder.ftam(&append).failed(6, &["5029"]);
     daemon.stop();
-    let daemon = Daemon::start(&folder, &["--anonymous", "--text", "--longest-file", "10B"]);
+    let daemon = Daemon::start(&folder, &["--anonymous", "--text", "--max-file-size", "10B"]);
     let url = daemon.url("x");
     let append = ["put", "--as", "text", "--mode", "append", "e", &url];
     folder.ftam(&append).well();

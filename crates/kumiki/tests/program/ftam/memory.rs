@@ -106,9 +106,9 @@ fn came_whole(folder: &Folder, fetching: Running, len: u64) {
 #[test]
 fn thirty_two_hostile_callers_stay_below_the_budget_while_a_transfer_goes_on() {
     let folder = Folder::new("hostile");
-    let many = ["--associations", "40", "--of-one-host", "40"];
+    let many = ["--associations", "40", "--max-per-host", "40"];
     // None is dropped for others: the budget alone is to bound them.
-    let many = many.into_iter().chain(["--strangers", "40:0:40"]);
+    let many = many.into_iter().chain(["--max-startups", "40:0:40"]);
     let budget = 32 * MIB;
     for piece in [1, 64, 8000] {
         let options = ["--anonymous", "--memory", "32MiB"].into_iter().chain(many.clone());
@@ -139,8 +139,8 @@ fn bounded(folder: &Folder, first: &str) -> Running {
     command
         .args(["-c", &script, super::harness::KUMIKI])
         .args(["ftamd", "--root", "root", "--listen", "127.0.0.1:0", "--anonymous"])
-        .args(["--associations", "400", "--of-one-host", "400"])
-        .args(["--strangers", "400:0:400"])
+        .args(["--associations", "400", "--max-per-host", "400"])
+        .args(["--max-startups", "400:0:400"])
         .current_dir(folder.place());
     Running::start(command)
 }

@@ -116,7 +116,7 @@ fn captures_are_their_owners_and_all_together_have_a_bound() {
     let folder = Folder::new("private-captures");
     folder.write("root/x", &[7; 100_000]);
     folder.write("elsewhere", b"old");
-    let options = ["--anonymous", "--pcap", "cap", "--pcap-most", "150kB"];
+    let options = ["--anonymous", "--pcap", "cap", "--max-pcap", "150kB"];
     let daemon = Daemon::start(&folder, &options);
     for _ in 0..8 {
         folder.ftam(&["get", &daemon.url("x"), "-"]).well();

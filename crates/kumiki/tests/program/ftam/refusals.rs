@@ -57,7 +57,7 @@ fn who_guesses_passwords_has_few_tries() {
     folder.write("right", b"secret\n");
     folder.write("wrong", b"guess\n");
     folder.write("root/x", b"x");
-    let daemon = Daemon::start(&folder, &["--passwords", "passwords", "--tries", "2"]);
+    let daemon = Daemon::start(&folder, &["--passwords", "passwords", "--max-tries", "2"]);
     let url = format!("ftam://ada@{}/x", daemon.at);
     let get = |file: &str| folder.ftam(&["get", &url, "-", "--password-file", file]);
     get("wrong").failed(5, &["2020"]);
@@ -152,7 +152,7 @@ fn quotas_hold_and_leave_nothing_behind() {
     folder.ftam(&["rm", &daemon.url("old")]).well();
     put(300, "more").well();
     daemon.stop();
-    let daemon = Daemon::start(&folder, &["--anonymous", "--longest-file", "100B"]);
+    let daemon = Daemon::start(&folder, &["--anonymous", "--max-file-size", "100B"]);
     folder.write("a", &[1; 101]);
     let long = folder.ftam(&["put", "a", &daemon.url("long")]);
     long.failed(6, &["5029"]);
@@ -200,7 +200,7 @@ fn who_does_not_begin_is_dropped_and_who_are_too_many_are_not_taken() {
     };
     let mut octets = Vec::new();
     // The first stays as long as this one is looked at, and the next one has as much time as it needs.
-    let long = ["--anonymous", "--begin", "1h", "--of-one-host", "1"];
+    let long = ["--anonymous", "--setup-timeout", "1h", "--max-per-host", "1"];
     let daemon = Daemon::start(&folder, &long);
     let first = call(&daemon);
     call(&daemon).read_to_end(&mut octets).unwrap();
@@ -208,14 +208,14 @@ fn who_does_not_begin_is_dropped_and_who_are_too_many_are_not_taken() {
     assert!(log.contains("dropped") && log.contains("of this host"), "{log}");
     drop(first);
     daemon.stop();
-    let daemon = Daemon::start(&folder, &["--anonymous", "--begin", "1s"]);
+    let daemon = Daemon::start(&folder, &["--anonymous", "--setup-timeout", "1s"]);
     let _ = call(&daemon).read_to_end(&mut octets);
     let log = daemon.log();
     assert!(log.contains("no association in time"), "{log}");
     daemon.stop();
     // Nothing is told to who says nothing, and little to who says nonsense.
     assert!(octets.is_empty());
-    let daemon = Daemon::start(&folder, &["--anonymous", "--begin", "1h"]);
+    let daemon = Daemon::start(&folder, &["--anonymous", "--setup-timeout", "1h"]);
     let mut third = call(&daemon);
     third.write_all(b"GET / HTTP/1.0\r\n\r\n").unwrap();
     let _ = third.read_to_end(&mut octets);

@@ -214,7 +214,7 @@ fn who_never_answers_is_told_apart_from_who_has_stopped() {
 #[test]
 fn a_caller_of_whom_nothing_can_come_loses_its_place_at_once() {
     let folder = Folder::new("places");
-    let long = ["--anonymous", "--begin", "1h"];
+    let long = ["--anonymous", "--setup-timeout", "1h"];
     let er = tpkt(&[6, 0x70, 0, 1, 0, 0xc1, 0]);
     let dr = tpkt(&[6, 0x80, 0, 1, 0, 1, 0]);
     let tcp = Daemon::on(&folder, "--listen", &long);

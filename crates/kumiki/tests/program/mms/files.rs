@@ -48,7 +48,7 @@ fn the_log_has_what_was_refused() {
     std::fs::create_dir(folder.path("root/full")).unwrap();
     folder.write("root/full/x", b"x");
     folder.write("here", b"0123456789");
-    let daemon = Daemon::start(&folder, &["--anonymous", "--longest-file", "5B"]);
+    let daemon = Daemon::start(&folder, &["--anonymous", "--max-file-size", "5B"]);
     for (arguments, said) in [
         (["put", "here", &daemon.url("long")], "did not write \"long\": "),
         (["put", "here", &daemon.url("full")], "did not write \"full\": "),

@@ -83,7 +83,7 @@ fn who_asks_without_end_and_reads_nothing_takes_little() {
     let folder = Folder::new("mms-memory");
     std::fs::create_dir_all(folder.path("root")).unwrap();
     folder.write("root/note", b"hi");
-    let daemon = Daemon::start(&folder, &["--anonymous", "--of-one-host", "32"]);
+    let daemon = Daemon::start(&folder, &["--anonymous", "--max-per-host", "32"]);
     let before = peak(&daemon);
     let callers: Vec<_> = (0..CALLERS).map(|_| let_in(&daemon.at)).collect();
     let callers: Vec<_> = callers.into_iter().map(asks_and_reads_nothing).collect();

@@ -203,7 +203,7 @@ fn the_alternative_response_keeps_more_of_the_window() {
 fn a_mark_during_recovery_forbids_to_undo_it() {
     let run = |marked: bool| {
         let config = Config { timestamps: true, ..with(EcnUse::Accurate) };
-        // One segment is delayed for so long that it is sent again.
+        // One segment is delayed for so long that it is retransmitted.
         let mut pair = recovery::with_fates(config.clone(), config, |octet, copy| {
             if octet == 1976 && copy == 0 { vec![ms(24)] } else { vec![ms(10)] }
         })
