@@ -4,8 +4,9 @@
 //! cargo run -p kumiki-examples --example axum_in_simulation
 //! ```
 //!
-//! `axum::serve` takes any listener that implements its trait `Listener`: ten lines. Its tasks are started by `tokio::spawn`, which is enough
-//! for sockets that exist; a task that is to make sockets of its own is started by `sim::spawn`.
+//! `axum::serve` takes any listener that implements its trait `Listener`: ten lines. Its tasks are started by
+//! `tokio::spawn`, which is enough for sockets that exist; a task that is to make sockets of its own is started by
+//! `sim::spawn`.
 
 use std::error::Error;
 use std::net::SocketAddr;

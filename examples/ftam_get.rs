@@ -4,8 +4,8 @@
 //! cargo run -p kumiki-examples --example ftam_get
 //! ```
 //!
-//! Both users stand on the same layers, which meet in a loopback below transport. For a peer on the network the loopback's place is
-//! taken by RFC 1006 (`tpkt`) or X.25, as `kumiki ftam` does it.
+//! Both users stand on the same layers, which meet in a loopback below transport. For a peer on the network the
+//! loopback's place is taken by RFC 1006 (`tpkt`) or X.25, as `kumiki ftam` does it.
 
 use std::error::Error;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,12 +1,14 @@
-//! A proxy in user space: Linux's clients in a network namespace reach servers of this program by any address, over a TUN device and then over a TAP.
+//! A proxy in user space: Linux's clients in a network namespace reach servers of this program by any address, over a
+//! TUN device and then over a TAP.
 //!
 //! ```text
 //! cargo build -p kumiki-examples --example gateway_over_tun
 //! unshare --user --map-root-user --net target/debug/examples/gateway_over_tun
 //! ```
 //!
-//! It makes the devices `kumiki0` and `kumiki1`, and the default route of the namespace by them. Whatever address a client calls, the gateway is asked first,
-//! and here takes the port alone of it: 127.0.0.1 has the servers. A call that these refuse is refused to the client.
+//! It makes the devices `kumiki0` and `kumiki1`, and the default route of the namespace by them. Whatever address a
+//! client calls, the gateway is asked first, and here takes the port alone of it: 127.0.0.1 has the servers. A call
+//! that these refuse is refused to the client.
 
 #![cfg(target_os = "linux")]
 
@@ -140,7 +142,8 @@ async fn refusals(gateway: &mut Gateway) -> Result<(), Box<dyn Error>> {
             Refusal::Prohibited,
         ] {
             let mut call = tokio::task::spawn_blocking(move || Client::connect(to).map_err(|error| error.kind()));
-            // Linux makes the local route of a new IPv6 address some time after the address: what it gets before that it drops, and sends its segment again.
+            // Linux makes the local route of a new IPv6 address some time after the address: what it gets before that
+            // it drops, and sends its segment again.
             let ended = loop {
                 tokio::select! {
                     flow = gateway.accept_any() => match flow? {

@@ -1,10 +1,12 @@
-//! A service of hyper and its client in a simulation: two hosts, a line that loses packets, and a partition in the middle.
+//! A service of hyper and its client in a simulation: two hosts, a line that loses packets, and a partition in the
+//! middle.
 //!
 //! ```text
 //! cargo run -p kumiki-examples --example hyper_in_simulation
 //! ```
 //!
-//! Server and client are what they would be over `tokio::net`; the sockets come from `kumiki_net`. Every run prints the same times.
+//! Server and client are what they would be over `tokio::net`; the sockets come from `kumiki_net`. Every run prints the
+//! same times.
 
 use std::convert::Infallible;
 use std::error::Error;

@@ -4,8 +4,8 @@
 //! cargo run -p kumiki-examples --example noq_in_simulation
 //! ```
 //!
-//! As with quinn, octets differ from run to run (keys and connection numbers are the operating system's), their lengths and times do not: see
-//! `quinn_in_simulation`.
+//! As with quinn, octets differ from run to run (keys and connection numbers are the operating system's), their lengths
+//! and times do not: see `quinn_in_simulation`.
 
 use std::error::Error;
 use std::sync::Arc;

@@ -4,8 +4,8 @@
 //! cargo run -p kumiki-examples --example own_loop
 //! ```
 //!
-//! Two hosts live in one runtime of tokio, joined by Ethernet frames on a Unix socket, as QEMU and passt have them: the other end may as well be a
-//! virtual machine.
+//! Two hosts live in one runtime of tokio, joined by Ethernet frames on a Unix socket, as QEMU and passt have them: the
+//! other end may as well be a virtual machine.
 
 #![cfg(target_os = "linux")]
 

@@ -4,8 +4,8 @@
 //! cargo run -p kumiki-examples --example own_medium
 //! ```
 //!
-//! A medium is an `Element` with numbered ports. It is offered what hosts send, says when it next has something to do, and is polled
-//! then. The world asks for that time after every call.
+//! A medium is an `Element` with numbered ports. It is offered what hosts send, says when it next has something to do,
+//! and is polled then. The world asks for that time after every call.
 
 use std::error::Error;
 

@@ -1,4 +1,5 @@
-//! A TCP/IP whose packets and time are the program's own: two stacks, and a path between them that loses every tenth packet.
+//! A TCP/IP whose packets and time are the program's own: two stacks, and a path between them that loses every tenth
+//! packet.
 //!
 //! ```text
 //! cargo run -p kumiki-examples --example own_packets

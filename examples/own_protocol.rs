@@ -1,11 +1,13 @@
-//! A protocol of one's own in the graph: numbers in front of datagrams, so that what the line delivers twice arrives once.
+//! A protocol of one's own in the graph: numbers in front of datagrams, so that what the line delivers twice arrives
+//! once.
 //!
 //! ```text
 //! cargo run -p kumiki-examples --example own_protocol
 //! ```
 //!
-//! A layer is a type with three methods: `shape` says how it fits between its neighbours, `push` takes what comes from above, `pop`
-//! what comes from below. It answers by handing things on to its `Context`, and never waits. The line here doubles every datagram.
+//! A layer is a type with three methods: `shape` says how it fits between its neighbours, `push` takes what comes from
+//! above, `pop` what comes from below. It answers by handing things on to its `Context`, and never waits. The line here
+//! doubles every datagram.
 
 use std::error::Error;
 

@@ -4,8 +4,9 @@
 //! cargo run -p kumiki-examples --example quinn_in_simulation
 //! ```
 //!
-//! quinn and rustls draw connection numbers and keys from the operating system, so the octets of two runs differ, and with them `Net::digest`. Their
-//! lengths do not; what else quinn draws follows from `rng_seed`. So the times that are printed are those of every run.
+//! quinn and rustls draw connection numbers and keys from the operating system, so the octets of two runs differ, and
+//! with them `Net::digest`. Their lengths do not; what else quinn draws follows from `rng_seed`. So the times that are
+//! printed are those of every run.
 
 use std::error::Error;
 use std::sync::Arc;

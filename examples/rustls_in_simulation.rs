@@ -4,8 +4,8 @@
 //! cargo run -p kumiki-examples --example rustls_in_simulation
 //! ```
 //!
-//! rustls draws its keys from the operating system, so the octets of two runs differ, and with them `Net::digest`. Their lengths do not, and so
-//! neither do the packets that are lost and the times that are printed.
+//! rustls draws its keys from the operating system, so the octets of two runs differ, and with them `Net::digest`.
+//! Their lengths do not, and so neither do the packets that are lost and the times that are printed.
 
 use std::error::Error;
 use std::sync::Arc;

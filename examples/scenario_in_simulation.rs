@@ -1,4 +1,5 @@
-//! A tokio client and server at two hosts of a scenario (`office.toml`): behind routers and a slow line, which breaks, and beside somebody's uploads.
+//! A tokio client and server at two hosts of a scenario (`office.toml`): behind routers and a slow line, which breaks,
+//! and beside somebody's uploads.
 //!
 //! ```text
 //! cargo run -p kumiki-examples --example scenario_in_simulation

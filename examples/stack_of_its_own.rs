@@ -4,8 +4,9 @@
 //! cargo run -p kumiki-examples --example stack_of_its_own
 //! ```
 //!
-//! It takes no rights: the stack is on no device, so programs reach each other alone. With `kumiki stack --tun` it is on one, and what is here the first process is
-//! that command. The server is killed in the middle of its work; the stack closes what it had, and the client hears of it as of a process that has ended.
+//! It takes no rights: the stack is on no device, so programs reach each other alone. With `kumiki stack --tun` it is
+//! on one, and what is here the first process is that command. The server is killed in the middle of its work; the
+//! stack closes what it had, and the client hears of it as of a process that has ended.
 
 #![cfg(target_os = "linux")]
 

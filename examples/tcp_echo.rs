@@ -5,9 +5,9 @@
 //! unshare --user --map-root-user --net target/debug/examples/tcp_echo
 //! ```
 //!
-//! It makes the device `kumiki0`, which takes the right to do so: that is why it runs in a network namespace of its own. Linux gets
-//! 10.9.0.1 and we are 10.9.0.2. A thread is the client, by the sockets of the standard library. In place of the thread, a line such as
-//! `nc 10.9.0.2 7` in the same namespace does as well.
+//! It makes the device `kumiki0`, which takes the right to do so: that is why it runs in a network namespace of its
+//! own. Linux gets 10.9.0.1 and we are 10.9.0.2. A thread is the client, by the sockets of the standard library. In
+//! place of the thread, a line such as `nc 10.9.0.2 7` in the same namespace does as well.
 
 #![cfg(target_os = "linux")]
 

@@ -5,8 +5,9 @@
 //! unshare --user --map-root-user --net target/debug/examples/tokio_over_tun
 //! ```
 //!
-//! It makes the device `kumiki0`, which takes the right to do so: that is why it runs in a network namespace of its own. Linux gets
-//! 10.9.0.1, and our stack is 10.9.0.2, in a thread of its own. The server is a program of tokio on several threads.
+//! It makes the device `kumiki0`, which takes the right to do so: that is why it runs in a network namespace of its
+//! own. Linux gets 10.9.0.1, and our stack is 10.9.0.2, in a thread of its own. The server is a program of tokio on
+//! several threads.
 
 #![cfg(target_os = "linux")]
 

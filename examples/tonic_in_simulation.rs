@@ -4,10 +4,12 @@
 //! cargo run -p kumiki-examples --example tonic_in_simulation
 //! ```
 //!
-//! The client takes its connections from a connector, and makes new ones in a task that tonic starts: so the connector says whose sockets it means.
-//! `kumiki_net`'s feature `tonic` makes its streams such as tonic's server takes. The service is written by hand here, where protoc would write it.
+//! The client takes its connections from a connector, and makes new ones in a task that tonic starts: so the connector
+//! says whose sockets it means. `kumiki_net`'s feature `tonic` makes its streams such as tonic's server takes. The
+//! service is written by hand here, where protoc would write it.
 //!
-//! hyper puts the machine's date into answers, compressed, so that now and then one is an octet longer. Here no line has a rate, and times do not show it.
+//! hyper puts the machine's date into answers, compressed, so that now and then one is an octet longer. Here no line
+//! has a rate, and times do not show it.
 
 use std::convert::Infallible;
 use std::error::Error;

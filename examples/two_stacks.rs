@@ -1,12 +1,13 @@
-//! Two TCP/IP stacks and a line between them, in virtual time: the client sends a line of text, the server sends it back.
+//! Two TCP/IP stacks and a line between them, in virtual time: the client sends a line of text, the server sends it
+//! back.
 //!
 //! ```text
 //! cargo run -p kumiki-examples --example two_stacks
 //! ```
 //!
-//! A host is a graph: a program on TCP, TCP on IP, IP on a device. What crosses from layer to layer are typed primitives, `Request`s
-//! down and `Indication`s up. Nobody sends data without credit for it. Time is virtual: the run takes milliseconds of yours, and every
-//! run prints the same nanoseconds.
+//! A host is a graph: a program on TCP, TCP on IP, IP on a device. What crosses from layer to layer are typed
+//! primitives, `Request`s down and `Indication`s up. Nobody sends data without credit for it. Time is virtual: the run
+//! takes milliseconds of yours, and every run prints the same nanoseconds.
 
 use core::net::{Ipv4Addr, SocketAddr};
 use std::error::Error;

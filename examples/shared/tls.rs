@@ -19,8 +19,8 @@ impl TimeProvider for Day {
     }
 }
 
-/// The certificate of the host "server", signed by itself. Its key is of Ed25519, whose signatures all have one length: so do all messages
-/// of the handshake then, whatever keys are drawn for it.
+/// The certificate of the host "server", signed by itself. Its key is of Ed25519, whose signatures all have one length:
+/// so do all messages of the handshake then, whatever keys are drawn for it.
 fn certificate() -> Result<CertificateDer<'static>, Box<dyn Error>> {
     Ok(CertificateDer::from_pem_slice(include_bytes!("server.pem"))?)
 }

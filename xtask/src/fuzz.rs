@@ -6,8 +6,8 @@
 //! | Own work | `target/fuzz/<target>`: `corpus` (what was found to be of interest), `kept` (the kept corpus as files), `findings` (what made the target panic) |
 //! | Needs | a C++ compiler, once, for libFuzzer |
 //!
-//! Coverage comes from LLVM's own pass, which the stable compiler has; the address sanitizer needs another one, and would find
-//! nothing in code without `unsafe`.
+//! Coverage comes from LLVM's own pass, which the stable compiler has; the address sanitizer needs another one, and
+//! would find nothing in code without `unsafe`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

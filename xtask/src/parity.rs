@@ -7,7 +7,8 @@
 //! | tokio's source | every public method of its sockets is in `crates/kumiki-net/tests/parity/surface.rs` |
 //! | Left out | tests that name the operating system, by [`SKIPPED`]; what ours does otherwise, by [`OTHERWISE`] |
 //!
-//! The tests come from the packages of the registry and are written to `target/parity` again each time; nothing of them is in the repository.
+//! The tests come from the packages of the registry and are written to `target/parity` again each time; nothing of them
+//! is in the repository.
 
 use std::collections::BTreeSet;
 use std::fs;

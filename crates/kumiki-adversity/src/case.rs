@@ -58,8 +58,8 @@ pub enum Stack {
     Aal5,
     /// IP over LLC/SNAP over an adapter that does AAL5 and sends cells.
     Cells,
-    /// No IP: frames of Ethernet, whose stations are found by ARP. A frame check sequence protects them, so what has a wrong
-    /// bit is lost.
+    /// No IP: frames of Ethernet, whose stations are found by ARP. A frame check sequence protects them, so what has a
+    /// wrong bit is lost.
     Ethernet,
     /// No IP: frames of FDDI, with LLC and SNAP in them; otherwise as Ethernet.
     Fddi,
@@ -97,8 +97,8 @@ pub struct Line {
     pub queue: u64,
     /// What befalls what the near and the far host send.
     pub weather: [Impairment; 2],
-    /// So many of 1024 windows that the near and the far host tell are smaller when they come. A third party does that, which cannot
-    /// where PDUs of AAL5 are made in software.
+    /// So many of 1024 windows that the near and the far host tell are smaller when they come. A third party does that,
+    /// which cannot where PDUs of AAL5 are made in software.
     pub squeeze: [u16; 2],
     /// Who makes up control packets of XTP to the near and the far host.
     pub liars: [Option<ControlForgery>; 2],
@@ -379,7 +379,8 @@ impl End {
         own.is_some_and(|own| !self.quality.check.unwrap_or(own))
     }
 
-    /// Whether it may keep nothing of a call until it is answered (RFC 4987 section 3.6): always, or when there is no room.
+    /// Whether it may keep nothing of a call until it is answered (RFC 4987 section 3.6): always, or when there is no
+    /// room.
     #[must_use]
     pub fn may_send_cookies(&self) -> bool {
         match self.tcp.syn_cookies {

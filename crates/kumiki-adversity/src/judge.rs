@@ -137,7 +137,8 @@ fn endings<'a>(
     })
 }
 
-/// Whether the TCP of an end gives up after a time: its user's, one that the peer has told it of, or that of keep-alive.
+/// Whether the TCP of an end gives up after a time: its user's, one that the peer has told it of, or that of
+/// keep-alive.
 fn has_user_timeout(case: &Case, end: usize) -> bool {
     let told = |own: &End| {
         let told = |end: &End| end.tcp.user_timeout_option && end.tcp.user_timeout.is_some();
@@ -147,7 +148,8 @@ fn has_user_timeout(case: &Case, end: usize) -> bool {
     case.ends.get(end).is_some_and(gives_up)
 }
 
-/// Whether an end keeps nothing of a call until it is answered: where the answer is lost, or late, it knows nothing of it.
+/// Whether an end keeps nothing of a call until it is answered: where the answer is lost, or late, it knows nothing of
+/// it.
 fn sends_cookies(case: &Case, end: usize) -> bool {
     case.ends.get(end).is_some_and(End::may_send_cookies)
 }

@@ -1,5 +1,5 @@
-//! Two hosts on an impaired link: seeded transfers over lines that lose, duplicate, reorder, delay and corrupt what they carry,
-//! and judges of what becomes of them.
+//! Two hosts on an impaired link: seeded transfers over lines that lose, duplicate, reorder, delay and corrupt what
+//! they carry, and judges of what becomes of them.
 //!
 //! | read | for |
 //! |---|---|
@@ -14,10 +14,11 @@
 //!
 //! # What must hold
 //!
-//! Every octet is delivered intact and in order, or the connection ends at once for a reason that the case has: a program
-//! that aborts, a peer that was cut off for longer than it waits. Both ends come to an end, and nothing is left of the
-//! connection after TIME-WAIT: no session, no timer, no lease of memory. Neither end ever breaks a rule of the checker. And it takes no more packets and no
-//! more time than octets, line and programs account for (`judge::liveness`).
+//! Every octet is delivered intact and in order, or the connection ends at once for a reason that the case has: a
+//! program that aborts, a peer that was cut off for longer than it waits. Both ends come to an end, and nothing is left
+//! of the connection after TIME-WAIT: no session, no timer, no lease of memory. Neither end ever breaks a rule of the
+//! checker. And it takes no more packets and no more time than octets, line and programs account for
+//! (`judge::liveness`).
 
 mod case;
 mod checker;

@@ -29,15 +29,16 @@ pub struct Summary {
     pub damaged: u64,
     /// Events.
     pub events: u64,
-    /// What each case used of the packets and of the time that it was allowed, in thousandths, and its seed; in no order.
+    /// What each case used of the packets and of the time that it was allowed, in thousandths, and its seed; in no
+    /// order.
     pub used: [Vec<(u64, u64)>; 2],
     /// A number that any difference in any case changes.
     pub hash: u64,
 }
 
 impl Summary {
-    /// What was used of the packets (0) or of the time (1) that were allowed, in thousandths: by half of the cases, by 99 of 100, and by
-    /// the one that used most, with its seed. Nothing where there was no case.
+    /// What was used of the packets (0) or of the time (1) that were allowed, in thousandths: by half of the cases, by
+    /// 99 of 100, and by the one that used most, with its seed. Nothing where there was no case.
     #[must_use]
     pub fn spread(&self, of: usize) -> Option<(u64, u64, (u64, u64))> {
         let mut used = self.used.get(of)?.clone();

@@ -154,7 +154,8 @@ impl Witness for TcpWitness {
     }
 }
 
-/// Reads a PDU, or says what is wrong with it; none where it is no concern of TCP. `sums_again`: all sums are taken again.
+/// Reads a PDU, or says what is wrong with it; none where it is no concern of TCP. `sums_again`: all sums are taken
+/// again.
 fn read(pdu: &Message, stack: Stack, sums_again: bool) -> Result<Option<TappedSegment>, &'static str> {
     let (mut data, packet) = packet_of(pdu, stack)?;
     if packet.protocol == ipv6::next_header::ICMPV6 {
@@ -255,7 +256,8 @@ pub(super) fn xtp_of(pdu: &Message, stack: Stack) -> Result<Option<Message>, &'s
     Ok(Some(data))
 }
 
-/// What the packet of `protocol` that a PDU carries has above IP; none where it is another protocol's, or a part of one.
+/// What the packet of `protocol` that a PDU carries has above IP; none where it is another protocol's, or a part of
+/// one.
 fn above_ip(pdu: &Message, stack: Stack, protocol: u8) -> Result<Option<Message>, &'static str> {
     let (mut data, packet) = packet_of(pdu, stack)?;
     if packet.is_fragment || packet.protocol != protocol {

@@ -449,9 +449,9 @@ impl User {
         };
         self.offers += 1;
         if self.offers > 1 {
-            // RFC 9293 section 3.5: the handshake keeps old duplicates of a SYN from becoming connections. With cookies a copy
-            // of its last segment can still become one, for nothing is kept of those that came back.
-            // XTP keeps nothing of a call that was refused.
+            // RFC 9293 section 3.5: the handshake keeps old duplicates of a SYN from becoming connections. With cookies
+            // a copy of its last segment can still become one, for nothing is kept of those that came back. XTP keeps
+            // nothing of a call that was refused.
             let again = self.plan.xtp.is_some() && self.over.is_some();
             if !self.plan.may_send_cookies() && !again {
                 self.complain(cx.now(), "the only call was offered twice".to_owned());

@@ -7,24 +7,25 @@
 //! | Does not know | anything of the code under test |
 //! | Left out | fragments of IP, beyond that they are there; which packet is retransmitted, and how fast: congestion control is free within what the peer allows |
 //!
-//! Where somebody makes packets up under the right keys (`path::liar`), what depends on what this end was told is not judged: rules 2, 4 and 6, and what the
-//! peer allows.
+//! Where somebody makes packets up under the right keys (`path::liar`), what depends on what this end was told is not
+//! judged: rules 2, 4 and 6, and what the peer allows.
 //!
 //! # The rules
 //!
 //! 1. *What is sent is well formed*: it says the same when it is read and written again, and its sums are right.
-//! 2. *What is told does not move back*: `rseq` and `alloc` (P6); spans lie above `rseq`, in order and apart (P1); what is echoed
-//!    has been asked (P4).
-//! 3. *Data is what was written*: octets, messages and tags (P2, P27), and WCLOSE stands at the end (P31). It is within what the peer
-//!    allows (P12).
-//! 4. *Nobody waits for ever* ("stall"). Where anything is under way or waits, and until the peer has said that it has it, something
-//!    is retransmitted within WTIMER * 2^n, n being how often was asked without an answer (P20). WTIMER is at most what five times
-//!    the longest round trip gives, within its bounds.
+//! 2. *What is told does not move back*: `rseq` and `alloc` (P6); spans lie above `rseq`, in order and apart (P1); what
+//!    is echoed has been asked (P4).
+//! 3. *Data is what was written*: octets, messages and tags (P2, P27), and WCLOSE stands at the end (P31). It is within
+//!    what the peer allows (P12).
+//! 4. *Nobody waits for ever* ("stall"). Where anything is under way or waits, and until the peer has said that it has
+//!    it, something is retransmitted within WTIMER * 2^n, n being how often was asked without an answer (P20). WTIMER
+//!    is at most what five times the longest round trip gives, within its bounds.
 //! 5. *Nobody talks for ever* ("talk"). Where nothing goes on, there are not more control packets than data packets and
 //!    milliseconds account for.
-//! 6. *Whoever is asked and gives no answer is given up* ("timeout"): after CTIMEOUT (P20), and no time-out is twice as long.
-//! 7. *A caller that may be another gets little* ("amplification"). Until a packet with this end's own key has come, what it sends is at most so many times
-//!    what has come (P49). Who has sent so much is no stall of rule 4.
+//! 6. *Whoever is asked and gives no answer is given up* ("timeout"): after CTIMEOUT (P20), and no time-out is twice as
+//!    long.
+//! 7. *A caller that may be another gets little* ("amplification"). Until a packet with this end's own key has come,
+//!    what it sends is at most so many times what has come (P49). Who has sent so much is no stall of rule 4.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -110,7 +111,8 @@ pub(super) struct XtpWitness {
     /// Questions of this end and when they left, oldest first, and how many were asked since one was answered.
     asked: VecDeque<(u32, Instant)>,
     unanswered: u32,
-    /// Since one was answered this end had to be silent: questions that may not leave double the wait as well, and are not seen (P49).
+    /// Since one was answered this end had to be silent: questions that may not leave double the wait as well, and are
+    /// not seen (P49).
     withheld: bool,
     longest: Option<Duration>,
     rclose_came: bool,
@@ -128,8 +130,9 @@ pub(super) struct XtpWitness {
 struct UnknownCaller {
     /// At the most: all that came.
     came: u64,
-    /// For sure: what came under the key of the call, beginning with its FIRST. Which FIRST that is nobody sees where one was refused, or nobody listened yet: at the
-    /// latest it is the last one before this end says anything of the call.
+    /// For sure: what came under the key of the call, beginning with its FIRST. Which FIRST that is nobody sees where
+    /// one was refused, or nobody listened yet: at the latest it is the last one before this end says anything of the
+    /// call.
     sure: u64,
     call: Option<Key>,
     went: u64,

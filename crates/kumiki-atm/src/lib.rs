@@ -1,7 +1,7 @@
 //! ATM above its cells: adaptation layers, and what stands between them and IP.
 //!
-//! Each is a node of a graph ([`kumiki_graph::Protocol`]); its octets are in the file of the same name in `kumiki-wire`, and cells are
-//! the affair of a device.
+//! Each is a node of a graph ([`kumiki_graph::Protocol`]); its octets are in the file of the same name in
+//! `kumiki-wire`, and cells are the affair of a device.
 //!
 //! | layer | protocols |
 //! |---|---|

@@ -1,4 +1,5 @@
-//! The kernels of `kumiki-octets`: stuffing, scrambling, parity and frame check sequences, beside the plain loops and a copy.
+//! The kernels of `kumiki-octets`: stuffing, scrambling, parity and frame check sequences, beside the plain loops and a
+//! copy.
 //!
 //! | | |
 //! |---|---|

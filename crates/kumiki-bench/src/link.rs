@@ -1,7 +1,7 @@
 //! The link between the two graphs: a wire without delay or loss, which hands every packet on as it comes.
 //!
-//! Every packet is counted here, and its length kept if it is the longest. What is known of its sums is forgotten, as on
-//! any medium that might change octets: who gets it must read it to verify its checksum.
+//! Every packet is counted here, and its length kept if it is the longest. What is known of its sums is forgotten, as
+//! on any medium that might change octets: who gets it must read it to verify its checksum.
 
 use kumiki_graph::Instant;
 use kumiki_link::{Element, Outlet, Unit};

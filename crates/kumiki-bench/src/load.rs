@@ -35,8 +35,8 @@ pub(crate) enum Work {
 }
 
 impl Load {
-    /// How many octets each write has: as many whole segments as [`WRITE`] holds. What is left over would go by itself, and in
-    /// layers a segment costs as much as forty.
+    /// How many octets each write has: as many whole segments as [`WRITE`] holds. What is left over would go by itself,
+    /// and in layers a segment costs as much as forty.
     pub(crate) fn write(&self) -> usize {
         WRITE - WRITE % (self.mtu - HEADERS)
     }

@@ -65,9 +65,11 @@ enum Command {
     RingsStack(rings::StackParameters),
     /// One end of TCP over a TUN device with Linux as the peer: sudo unshare --net kumiki-bench tun
     Tun(tun::OverTun),
-    /// Many connections over a TUN device, of a host on one core and on several: sudo unshare --net kumiki-bench tun-queues
+    /// Many connections over a TUN device, of a host on one core and on several: sudo unshare --net kumiki-bench
+    /// tun-queues
     TunQueues(tun::Queues),
-    /// Exchanges at a given rate over a TUN device, how long each takes, against smoltcp: sudo unshare --net kumiki-bench tun-paced
+    /// Exchanges at a given rate over a TUN device, how long each takes, against smoltcp: sudo unshare --net
+    /// kumiki-bench tun-paced
     TunPaced(tun::Paced),
     /// Linux's end of these
     #[command(hide = true)]

@@ -1,5 +1,5 @@
-//! Calls over sockets in a simulation of ten hosts: nine servers, and a client with a connection to each. A call is 64 octets there and back, or a request of
-//! hyper's HTTP/1.1 and its response.
+//! Calls over sockets in a simulation of ten hosts: nine servers, and a client with a connection to each. A call is 64
+//! octets there and back, or a request of hyper's HTTP/1.1 and its response.
 //!
 //! | | |
 //! |---|---|

@@ -1,7 +1,7 @@
 //! The programs above our TCP: nodes like any embedder's.
 //!
-//! [`Caller`] opens the connections and copies its own buffer into pages; [`Answerer`] takes them and copies what arrives
-//! into a buffer of its own.
+//! [`Caller`] opens the connections and copies its own buffer into pages; [`Answerer`] takes them and copies what
+//! arrives into a buffer of its own.
 
 use core::net::SocketAddr;
 

@@ -10,7 +10,8 @@ use crate::registry::{Dissector, Registry};
 /// Layers in any packet at most: an error message can quote an error message, and a frame can carry a frame.
 const MOST_LAYERS: usize = 256;
 
-/// So many octets allow for one layer more: a segment of TCP may be full of small packets of a stream, with five layers and more each.
+/// So many octets allow for one layer more: a segment of TCP may be full of small packets of a stream, with five layers
+/// and more each.
 const OCTETS_OF_A_LAYER: usize = 4;
 
 /// Layers in one packet at most, however long it is.

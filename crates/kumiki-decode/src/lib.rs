@@ -9,9 +9,9 @@
 //! | [`reassembly`] | AAL5 PDUs from cells and datagrams from fragments, in bounded memory |
 //! | [`show`] | packets as lines, as trees, as JSON |
 //!
-//! Headers are read by the codecs of `kumiki-wire`. What a codec refuses is shown as far as it can be read, and each header is
-//! written again by its codec and compared with the wire, because our stacks must not change what they pass on unseen
-//! ([`Layer::verbatim`](packet::Layer::verbatim)).
+//! Headers are read by the codecs of `kumiki-wire`. What a codec refuses is shown as far as it can be read, and each
+//! header is written again by its codec and compared with the wire, because our stacks must not change what they pass
+//! on unseen ([`Layer::verbatim`](packet::Layer::verbatim)).
 //!
 //! Nothing here panics, whatever the octets. No clock, no network, no files: whoever calls brings a [`std::io::Read`].
 

@@ -1,7 +1,7 @@
 //! What came of one packet: layers, their fields, what is wrong, and what was not understood.
 //!
-//! Offsets count from the first octet of a *buffer*: buffer 0 is the packet as it was recorded, further ones are PDUs that
-//! this packet completed (an AAL5 PDU, an IP datagram).
+//! Offsets count from the first octet of a *buffer*: buffer 0 is the packet as it was recorded, further ones are PDUs
+//! that this packet completed (an AAL5 PDU, an IP datagram).
 
 use std::fmt;
 
@@ -64,8 +64,8 @@ pub struct Layer {
     /// It numbers what it carries, so the line of a packet has it beside what lies within.
     #[serde(skip)]
     pub stays: bool,
-    /// Whether our own codec writes the same octets from what it has read; `None` where it cannot be asked, because there
-    /// is no codec or the header is not all there.
+    /// Whether our own codec writes the same octets from what it has read; `None` where it cannot be asked, because
+    /// there is no codec or the header is not all there.
     pub verbatim: Option<bool>,
 }
 

@@ -139,7 +139,8 @@ impl<'a> Reading<'a> {
         self.layer.summary = text.to_string();
     }
 
-    /// Keeps this layer in the line of its packet whatever lies within: its numbers are what such captures are read for.
+    /// Keeps this layer in the line of its packet whatever lies within: its numbers are what such captures are read
+    /// for.
     pub const fn stays(&mut self) {
         self.layer.stays = true;
     }
@@ -291,7 +292,8 @@ impl<'a> Reading<'a> {
         });
     }
 
-    /// As [`Reading::follow`] where this header says how long what follows was on the medium, whatever the capture says.
+    /// As [`Reading::follow`] where this header says how long what follows was on the medium, whatever the capture
+    /// says.
     pub fn follow_beyond(&mut self, keys: &[Key], at: usize, len: usize) {
         let captured = self.part(at, len).len();
         if len > 0 {
@@ -312,7 +314,8 @@ impl<'a> Reading<'a> {
         self.follow(&[key], 0, self.total);
     }
 
-    /// This PDU is none of this protocol, which is nobody's mistake: no layer of it is shown, and its octets are left over.
+    /// This PDU is none of this protocol, which is nobody's mistake: no layer of it is shown, and its octets are left
+    /// over.
     pub fn decline(&mut self, why: impl fmt::Display) {
         self.reread = true;
         self.rest(0, usize::MAX, why);
@@ -367,8 +370,8 @@ impl<'a> Reading<'a> {
         });
     }
 
-    /// Checks the Internet checksum whose field is at `field`, over the first `len` octets and what `before` has summed,
-    /// and adds the field. Says which value would be right, and when a device was to fill it in.
+    /// Checks the Internet checksum whose field is at `field`, over the first `len` octets and what `before` has
+    /// summed, and adds the field. Says which value would be right, and when a device was to fill it in.
     pub fn checksum(&mut self, name: &'static str, field: usize, len: usize, before: Option<Sum>) {
         let covered = self.part(0, len);
         let Some((front, back)) = covered.split_at_checked(field) else {

@@ -1,5 +1,5 @@
-//! Lines that change a delay generator or ask it something: the same on the command line, in a schedule, on the standard input and
-//! on a control socket.
+//! Lines that change a delay generator or ask it something: the same on the command line, in a schedule, on the
+//! standard input and on a control socket.
 //!
 //! | | |
 //! |---|---|

@@ -103,7 +103,8 @@ pub struct ControlError {
     pub path: PathBuf,
     /// What is wrong.
     pub why: String,
-    /// Whether who named the file, or wrote the line, has to mend it: the file is none, or whoever listens there has refused the line.
+    /// Whether who named the file, or wrote the line, has to mend it: the file is none, or whoever listens there has
+    /// refused the line.
     pub is_mistake: bool,
 }
 
@@ -114,7 +115,8 @@ impl ControlError {
 }
 
 impl Control {
-    /// Makes a socket at `path`, on which commands are taken when it is told to [`begin`](Self::begin). A file that an earlier run has left there is replaced.
+    /// Makes a socket at `path`, on which commands are taken when it is told to [`begin`](Self::begin). A file that an
+    /// earlier run has left there is replaced.
     ///
     /// # Errors
     /// [`ControlError`] where there is something else, somebody listens there already, or the file cannot be made.

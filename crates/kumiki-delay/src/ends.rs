@@ -172,7 +172,8 @@ impl Interface {
         use kumiki_io::tun::Layer;
         use kumiki_io::{Packets, Tun, TunConfig};
         let layer = if tap { Layer::Ethernet } else { Layer::Ip };
-        // The kernel's MTU may be set while this runs: the longest packet can always be read. What happens on the way happens to packets.
+        // The kernel's MTU may be set while this runs: the longest packet can always be read. What happens on the way
+        // happens to packets.
         let config = TunConfig { layer, mtu: u16::MAX, packets: Packets::Plain };
         let tun = Tun::open_as(&self.name, config).map_err(|why| why.to_string())?;
         let end = tun.kernel();

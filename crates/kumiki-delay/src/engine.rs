@@ -1,4 +1,5 @@
-//! The loop between two devices: what has come is offered to the path, what leaves it is handed over, and commands are heard between.
+//! The loop between two devices: what has come is offered to the path, what leaves it is handed over, and commands are
+//! heard between.
 //!
 //! | | |
 //! |---|---|
@@ -28,7 +29,8 @@ const BATCH: usize = 32;
 /// And the most octets of them: what is read at once is still in the processor's cache when it leaves.
 const BATCH_OCTETS: usize = 256 << 10;
 
-/// So many units, or super-segments, may wait for room in a device; more are dropped and counted. As the transmit queue of a network interface of Linux.
+/// So many units, or super-segments, may wait for room in a device; more are dropped and counted. As the transmit queue
+/// of a network interface of Linux.
 const QUEUE: usize = 1000;
 
 /// So many octets of them may: as many of the longest that an Ethernet has.
@@ -37,7 +39,8 @@ const QUEUE_OCTETS: usize = 16 << 20;
 /// How often a wish to end is looked at where nothing else happens.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Reading is not put off for longer: a socket of Linux holds 90 datagrams of 1500 octets where nobody has allowed it more.
+/// Reading is not put off for longer: a socket of Linux holds 90 datagrams of 1500 octets where nobody has allowed it
+/// more.
 const PUT_OFF: Duration = Duration::from_millis(1);
 
 /// What is handed to a device at once: a unit that has left the path, or several that were put together.
@@ -383,8 +386,8 @@ impl<C: Clock> Engine<C> {
             .iter()
             .enumerate()
             .flat_map(|(from, end)| {
-                // What comes meanwhile is due later, and the device says when it came: it can be read then. So where units come
-                // and leave one by one, the thread wakes up for half as many.
+                // What comes meanwhile is due later, and the device says when it came: it can be read then. So where
+                // units come and leave one by one, the thread wakes up for half as many.
                 let later = left <= PUT_OFF.min(self.path.settings(from).least_delay());
                 end.watches(later && end.device.tells_waits())
             })

@@ -1,4 +1,5 @@
-//! A delay generator: a box in real time between two devices of this machine, such as two TUN devices or two UDP sockets.
+//! A delay generator: a box in real time between two devices of this machine, such as two TUN devices or two UDP
+//! sockets.
 //!
 //! | | |
 //! |---|---|
@@ -7,11 +8,12 @@
 //! | Measured | for each unit when it came, when it was to leave, and when the other end had taken it ([`statistics`]) |
 //! | Left out | more than two ends, several flows with settings of their own, what the kernel's queue of a device has dropped before it could be read |
 //!
-//! There is no graph here, and the executor of `kumiki-io` is not used: it takes in what came at the time of its pass, hides its
-//! media once they run, and settles tasks that a box does not have. What is left is a loop of a few lines ([`engine`]): read both
-//! devices, run the elements up to now, write what left. Each unit is offered at the time at which the kernel had it, and elements
-//! are polled at their own deadlines, so that a late pass makes one unit late and shifts none behind it. All that decides
-//! ([`path`], [`command`], [`settings`]) has no clock and is tested in virtual time.
+//! There is no graph here, and the executor of `kumiki-io` is not used: it takes in what came at the time of its pass,
+//! hides its media once they run, and settles tasks that a box does not have. What is left is a loop of a few lines
+//! ([`engine`]): read both devices, run the elements up to now, write what left. Each unit is offered at the time at
+//! which the kernel had it, and elements are polled at their own deadlines, so that a late pass makes one unit late and
+//! shifts none behind it. All that decides ([`path`], [`command`], [`settings`]) has no clock and is tested in virtual
+//! time.
 
 use std::io;
 use std::path::PathBuf;

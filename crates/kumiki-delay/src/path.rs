@@ -7,8 +7,9 @@
 //! | Left out | clocks, devices: see [`super::engine`] |
 //! | Super-segments | where what takes a direction's units takes such, and all that the direction does is to delay, they cross it as they are. Elsewhere they are cut before anything happens to them: whether a kernel has put packets together changes nothing of what becomes of each |
 //!
-//! Elements hand on the address of a unit without looking at it, and two ends need none. So it is where a unit's ticket travels: its
-//! number and when it came, which is all that is needed to find what has overtaken what, and how long it took.
+//! Elements hand on the address of a unit without looking at it, and two ends need none. So it is where a unit's ticket
+//! travels: its number and when it came, which is all that is needed to find what has overtaken what, and how long it
+//! took.
 
 use core::net::SocketAddr;
 use std::collections::VecDeque;
@@ -89,7 +90,8 @@ fn punched(ticket: Address) -> Option<(Instant, u64)> {
     Some((Instant::from_nanos(came), low))
 }
 
-/// One direction. Both of its elements could carry the other one too, which has its own, so that neither waits for the other's time.
+/// One direction. Both of its elements could carry the other one too, which has its own, so that neither waits for the
+/// other's time.
 struct PathDirection {
     /// Which port of the elements units come in by, and so which stream of the seed they meet.
     port: usize,
@@ -192,10 +194,12 @@ impl PathDirection {
         Some(leaving)
     }
 
-    /// Whether a super-segment may cross as it is: nothing can happen to one of its packets that does not happen to all.
+    /// Whether a super-segment may cross as it is: nothing can happen to one of its packets that does not happen to
+    /// all.
     fn passes_whole(&self) -> bool {
         let does_no_more = self.takes_super_segments && self.recorded.is_none() && self.settings.only_delay();
-        // As long as something is on the line from before, others wait for it; and whoever waits for followers counts packets.
+        // As long as something is on the line from before, others wait for it; and whoever waits for followers counts
+        // packets.
         does_no_more && self.line.next_deadline().is_none() && !self.impaired.counts_followers(self.port)
     }
 
@@ -278,8 +282,8 @@ impl Path {
         one.line.follow(one.port, times);
     }
 
-    /// What comes from the end `from` (0, or else 1) leaves to where super-segments and packets whose checksum is yet to be written are
-    /// taken or, unless `takes`, packets alone.
+    /// What comes from the end `from` (0, or else 1) leaves to where super-segments and packets whose checksum is yet
+    /// to be written are taken or, unless `takes`, packets alone.
     pub fn leave_whole(&mut self, from: usize, takes: bool) {
         self.way(from).takes_super_segments = takes;
     }
@@ -289,8 +293,8 @@ impl Path {
         if from == 0 { a } else { b }
     }
 
-    /// At `at` a unit comes from the end `from` (0, or else 1): a packet, or a super-segment, which leaves as packets unless
-    /// [`Path::leave_whole`] was told otherwise.
+    /// At `at` a unit comes from the end `from` (0, or else 1): a packet, or a super-segment, which leaves as packets
+    /// unless [`Path::leave_whole`] was told otherwise.
     pub fn offer(&mut self, at: Instant, from: usize, data: Message) {
         let other = self.way(1 - from.min(1)).memory();
         let room = self.most_memory.saturating_sub(other);

@@ -131,7 +131,8 @@ impl Settings {
         if self.spread == Spread::Normal && !self.jitter.is_zero() { Duration::ZERO } else { self.delay }
     }
 
-    /// Whether all that happens to units is to wait equally long: those of a super-segment then leave together, as they came.
+    /// Whether all that happens to units is to wait equally long: those of a super-segment then leave together, as they
+    /// came.
     pub(super) fn only_delay(&self) -> bool {
         // Of a line that takes no time every queue is empty; but one that is managed may draw for what passes it.
         let plain = Self::default();
@@ -173,7 +174,8 @@ impl Settings {
         impairment
     }
 
-    /// What can go wrong behind the line, in `impairment`, which keeps its delay and what is not set here: another line may have these.
+    /// What can go wrong behind the line, in `impairment`, which keeps its delay and what is not set here: another line
+    /// may have these.
     pub fn impair(&self, impairment: &mut Impairment) {
         impairment.loss = match self.loss {
             Loss::None => LinkLoss::None,

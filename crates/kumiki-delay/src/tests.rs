@@ -138,7 +138,8 @@ fn what_is_under_way_keeps_its_fate_when_settings_change() {
     let (way, kind) = changes("a>b loss none");
     path.set(us(999), way, &kind);
     path.run(us(100_000));
-    // On the line until 1 ms as at the beginning, then a tenth of that each; delay and loss are those at the end of the line.
+    // On the line until 1 ms as at the beginning, then a tenth of that each; delay and loss are those at the end of the
+    // line.
     assert_eq!(left(&mut path, 0), [(2_000, 1), (2_100, 2), (2_200, 3)]);
     let [statistics, _] = path.statistics();
     assert_eq!((statistics.units_in, statistics.dropped), (5, 2));
@@ -296,7 +297,8 @@ fn settings_are_printed_as_they_are_written() {
     }
 }
 
-/// A queue that stands for a second is none of CoDel's: it drops though there is room, and a change of the delay does not make it forget.
+/// A queue that stands for a second is none of CoDel's: it drops though there is room, and a change of the delay does
+/// not make it forget.
 #[test]
 fn a_managed_queue_gives_up_what_has_waited_for_too_long() {
     let dropped = |rule: &str| {

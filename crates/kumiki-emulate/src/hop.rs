@@ -26,7 +26,8 @@ const MOST_PACKETS: usize = 8192;
 /// Octets that may: the windows of a few connections. Who finds no room gives up what comes next, sooner or later.
 const MOST_OCTETS: usize = 8 << 20;
 
-/// A number of `eventfd(2)` beside which there is no room for 1: as long as it is there, the descriptor cannot be written.
+/// A number of `eventfd(2)` beside which there is no room for 1: as long as it is there, the descriptor cannot be
+/// written.
 const FULL: u64 = u64::MAX - 1;
 
 /// A descriptor that can be waited for.
@@ -113,7 +114,8 @@ impl Lane {
         Ok(Sent::Taken)
     }
 
-    /// Exchanges `batch`, which is empty, for all that waits. What is left to be told of stays told of until nothing is found.
+    /// Exchanges `batch`, which is empty, for all that waits. What is left to be told of stays told of until nothing is
+    /// found.
     fn take(&self, batch: &mut VecDeque<(Instant, Message)>) -> io::Result<()> {
         let mut waiting = self.lock();
         core::mem::swap(&mut waiting.units, batch);

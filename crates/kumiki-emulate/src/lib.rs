@@ -1,4 +1,5 @@
-//! Runs a program behind an emulated path, without root: what it sends crosses the path, and the gateway beyond opens this host's sockets for it.
+//! Runs a program behind an emulated path, without root: what it sends crosses the path, and the gateway beyond opens
+//! this host's sockets for it.
 //!
 //! ```text
 //! PROGRAM -- kernel -- kumiki0 == path == gateway -- sockets of this host -- the world
@@ -15,8 +16,9 @@
 //! | [`preset`] | paths by name |
 //! | `signals.rs` | signals that the program gets from here |
 //!
-//! The program's TCP is the kernel's, and so is that of the world; between them stands one of ours, at the gateway. So what the path loses is
-//! lost a hop away from either, and no sender is told. A path that stood in the sender's own host would tell it.
+//! The program's TCP is the kernel's, and so is that of the world; between them stands one of ours, at the gateway. So
+//! what the path loses is lost a hop away from either, and no sender is told. A path that stood in the sender's own
+//! host would tell it.
 
 use std::ffi::OsString;
 use std::io;
@@ -140,8 +142,9 @@ fn failed(what: &str) -> impl Fn(io::Error) -> EmulateError + '_ {
     move |why| EmulateError::new(format!("{what}: {}", refusal::plain(&why)))
 }
 
-/// Runs the program until it has ended and what it sent has arrived. Says with `say` what goes wrong on the way, and what has crossed where that is asked
-/// for. Returns the program's exit status: as shells have it 128 and the number of the signal, where one has ended it.
+/// Runs the program until it has ended and what it sent has arrived. Says with `say` what goes wrong on the way, and
+/// what has crossed where that is asked for. Returns the program's exit status: as shells have it 128 and the number of
+/// the signal, where one has ended it.
 ///
 /// # Errors
 /// [`EmulateError`] where it was not run, or a capture is not complete.
@@ -239,7 +242,8 @@ fn waits_for(connections: usize, linger: Duration) -> String {
     format!("the program has ended, but {what}: waiting for that, {linger} at most (--linger); Ctrl-C ends it")
 }
 
-/// Whether nobody needs what is under way: what is for the program, which has ended, is of use to its connections alone.
+/// Whether nobody needs what is under way: what is for the program, which has ended, is of use to its connections
+/// alone.
 const fn is_of_no_use([up, down]: [u64; 2], connections: usize) -> bool {
     up == 0 && (down == 0 || connections == 0)
 }
@@ -250,8 +254,8 @@ fn resets(connections: usize, linger: Duration, signal: Option<i32>) -> String {
     format!("{connections} of the program's connections had not ended, and are reset ({why})")
 }
 
-/// Waits until nothing waits anywhere twice in a row, with the same count of what was done, at most so long, and not at all once a signal has come, which
-/// it returns. Who waits for longer than `unsaid` is told by `waits`.
+/// Waits until nothing waits anywhere twice in a row, with the same count of what was done, at most so long, and not at
+/// all once a signal has come, which it returns. Who waits for longer than `unsaid` is told by `waits`.
 fn linger(
     (most, unsaid): (Duration, Duration),
     clock: RealClock,

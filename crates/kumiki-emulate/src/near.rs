@@ -1,4 +1,5 @@
-//! The near end of the path: a program in namespaces of its own, or a proxy on this host and perhaps a program that is told of it.
+//! The near end of the path: a program in namespaces of its own, or a proxy on this host and perhaps a program that is
+//! told of it.
 
 use std::ffi::OsString;
 use std::io;
@@ -50,7 +51,8 @@ impl NearEnd {
         Ok((Self::Namespace(Some(namespace)), Box::new(tun)))
     }
 
-    /// Runs the program to its end, and without one until a signal has come. Signals are passed on to it and told to `seen`. Returns the status.
+    /// Runs the program to its end, and without one until a signal has come. Signals are passed on to it and told to
+    /// `seen`. Returns the status.
     pub(crate) fn run(
         &mut self,
         config: &Config,
@@ -114,7 +116,8 @@ fn of_proxy(address: SocketAddr, why: &io::Error) -> EmulateError {
     EmulateError { why: refusal::unnumbered(&format!("--proxy {address}: {why}")), is_mistake }
 }
 
-/// Starts the program, which finds the proxy in its environment. `Err` has the status of a shell where that fails, and why.
+/// Starts the program, which finds the proxy in its environment. `Err` has the status of a shell where that fails, and
+/// why.
 fn start(program: &[OsString], proxy: SocketAddr) -> Result<Program, (u8, String)> {
     let Some((name, arguments)) = program.split_first() else {
         return Err((namespace::FAILED, "no program".to_owned()));

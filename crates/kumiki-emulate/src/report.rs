@@ -1,7 +1,8 @@
 //! What crossed the path over time, as a page that stands alone.
 //!
-//! The path is asked for what it has counted every tenth of a second; a run of which that would be too much for a page is asked half as often, again and
-//! again. What it is set to is asked as well, and since when, so that changes have their marks, whoever has made them. Times are those of the schedule.
+//! The path is asked for what it has counted every tenth of a second; a run of which that would be too much for a page
+//! is asked half as often, again and again. What it is set to is asked as well, and since when, so that changes have
+//! their marks, whoever has made them. Times are those of the schedule.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -1,7 +1,8 @@
 //! Signals to this process: the program's affair while it runs, and an end to waiting afterwards.
 //!
-//! A terminal sends the signals of its keys to all processes in the foreground, so that the program has them already: those are not passed on.
-//! Who has sent a signal is not looked at: SIGINT and SIGQUIT that somebody sends to this process alone while it is in the foreground count as keys.
+//! A terminal sends the signals of its keys to all processes in the foreground, so that the program has them already:
+//! those are not passed on. Who has sent a signal is not looked at: SIGINT and SIGQUIT that somebody sends to this
+//! process alone while it is in the foreground count as keys.
 
 use std::fs::File;
 use std::io;

@@ -31,7 +31,8 @@ struct Writing {
 }
 
 impl Capture {
-    /// Begins one at `path`, which only its owner may read, of devices with these names; of each packet the first `snaplen` octets, or all where that is 0.
+    /// Begins one at `path`, which only its owner may read, of devices with these names; of each packet the first
+    /// `snaplen` octets, or all where that is 0.
     ///
     /// # Errors
     /// What `--pcap` is answered with.
@@ -126,8 +127,9 @@ impl WatchedDevice {
     }
 }
 
-/// Whether a packet stays on its link: no router forwards to groups of one link (RFC 4291 section 2.7, RFC 5771 section 4), nor what
-/// has no sender. Kernels send such by themselves, and it would draw from the path's seed at times that nobody fixes.
+/// Whether a packet stays on its link: no router forwards to groups of one link (RFC 4291 section 2.7, RFC 5771 section
+/// 4), nor what has no sender. Kernels send such by themselves, and it would draw from the path's seed at times that
+/// nobody fixes.
 fn stays_on_link(packet: &Message) -> bool {
     let mut header = [0; 40];
     let long = packet.copy_to(0, &mut header);

@@ -1,6 +1,7 @@
 //! Files over OSI: FTAM, the file services of MMS, and their users.
 //!
-//! Each is a node of a graph ([`kumiki_graph::Protocol`]); its octets are in the file of the same name in `kumiki-wire`.
+//! Each is a node of a graph ([`kumiki_graph::Protocol`]); its octets are in the file of the same name in
+//! `kumiki-wire`.
 //!
 //! | layer | protocols |
 //! |---|---|

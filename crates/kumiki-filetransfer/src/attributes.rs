@@ -15,8 +15,8 @@ pub fn modified(attributes: &ReadAttributes) -> Option<String> {
     Some(time.as_str().to_owned())
 }
 
-/// Its name, if that was said, with control characters escaped. Where it is no UTF-8, so are the octets that are no ASCII (`\xff`) and backslashes: in whichever character set it
-/// is, it must not look like another name.
+/// Its name, if that was said, with control characters escaped. Where it is no UTF-8, so are the octets that are no
+/// ASCII (`\xff`) and backslashes: in whichever character set it is, it must not look like another name.
 #[must_use]
 pub fn name(attributes: &ReadAttributes) -> Option<String> {
     let pathname = attributes.pathname.as_ref()?;

@@ -1,4 +1,5 @@
-//! FTAM and MMS in real time: responders and clients on connections of the operating system, and the stores of files behind them.
+//! FTAM and MMS in real time: responders and clients on connections of the operating system, and the stores of files
+//! behind them.
 //!
 //! | read | for |
 //! |---|---|

@@ -1,4 +1,5 @@
-//! `ftam://[USER@]HOST[:PORT]/FILE[?NAME=VALUE&...]`, `mms://HOST[:PORT]/FILE[?NAME=VALUE&...]`: where a file is, and how its responder is reached.
+//! `ftam://[USER@]HOST[:PORT]/FILE[?NAME=VALUE&...]`, `mms://HOST[:PORT]/FILE[?NAME=VALUE&...]`: where a file is, and
+//! how its responder is reached.
 //!
 //! | parameter | says |
 //! |---|---|
@@ -13,8 +14,9 @@
 //! | `cud` | of XOT: the user data of the call, up to 16 octets in hexadecimal; 03010100 unless given |
 //! | `cug`, `reverse`, `nui` | of XOT: the closed user group, two digits; `yes` for reverse charging; the network user identification, which other users of this machine can see here |
 //!
-//! Any octet can be written as `%` and two hexadecimal digits; a `#` in a selector must be, `%23`, only where a shell or a program in between
-//! takes it away. The `/` behind the host is not part of the name: `ftam://host//FILE` is the name `/FILE`.
+//! Any octet can be written as `%` and two hexadecimal digits; a `#` in a selector must be, `%23`, only where a shell
+//! or a program in between takes it away. The `/` behind the host is not part of the name: `ftam://host//FILE` is the
+//! name `/FILE`.
 //!
 //! **Left out**: names that are no UTF-8; lists of parameters (a name given twice is an error).
 

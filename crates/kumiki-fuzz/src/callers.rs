@@ -1,5 +1,5 @@
-//! A listener and many callers: nobody gets a connection who has not been told the number that he acknowledges, and what is kept
-//! of those who call is bounded.
+//! A listener and many callers: nobody gets a connection who has not been told the number that he acknowledges, and
+//! what is kept of those who call is bounded.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! Cells as two adapters send them, and what a line may do to them: what arrives is what was sent, or it is thrown away.
+//! Cells as two adapters send them, and what a line may do to them: what arrives is what was sent, or it is thrown
+//! away.
 
 use kumiki_wire::atm::cell::Vc;
 use std::collections::BTreeMap;

@@ -1,8 +1,9 @@
 //! The packet layer of X.25 on LAPB, on frames alone or on XOT, its users, and any frames and packets from the line.
 //!
-//! The line answers as a peer would, or as none would: any octets, frames with the numbers that are expected around any packets, packets of every type
-//! on channels in use. Nothing panics, few frames go out for each that comes, no user is handed more than it has granted, memory is bounded, and
-//! with the line everything ends. The other half of the target is a switch: see [`crate::exchange`].
+//! The line answers as a peer would, or as none would: any octets, frames with the numbers that are expected around any
+//! packets, packets of every type on channels in use. Nothing panics, few frames go out for each that comes, no user is
+//! handed more than it has granted, memory is bounded, and with the line everything ends. The other half of the target
+//! is a switch: see [`crate::exchange`].
 
 use kumiki_graph::{
     DeviceId, Duration, Graph, Indication, Instant, NodeId, Report, Request, Service, TaskId, Token, Unit,

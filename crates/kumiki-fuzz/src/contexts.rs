@@ -1,9 +1,10 @@
-//! Two hosts with XTP over a line on which the octets say what happens to each packet, and what the programs do meanwhile.
+//! Two hosts with XTP over a line on which the octets say what happens to each packet, and what the programs do
+//! meanwhile.
 //!
-//! Where nothing is made up every octet is delivered intact and in order, or the context ends with a reason. Otherwise whoever makes packets
-//! up knows the right keys, and may be believed: spans that lie, `alloc` that shrinks, keys of contexts that are over, echoes
-//! of what nobody asked, closes and ends at any place, DIAG. Then nothing panics, memory is bounded, nobody talks without end, and after the end nothing
-//! is left.
+//! Where nothing is made up every octet is delivered intact and in order, or the context ends with a reason. Otherwise
+//! whoever makes packets up knows the right keys, and may be believed: spans that lie, `alloc` that shrinks, keys of
+//! contexts that are over, echoes of what nobody asked, closes and ends at any place, DIAG. Then nothing panics, memory
+//! is bounded, nobody talks without end, and after the end nothing is left.
 
 use core::net::SocketAddr;
 
@@ -86,7 +87,8 @@ fn config(draw: &mut Draw<'_>) -> Config {
         check: !flag(12),
         stall: if flag(13) { Duration::from_secs(30) } else { Duration::ZERO },
         priority: flag(14).then_some(7),
-        // Who was told a lie sends the same again in each round trip until then: CTIMEOUT as by default would be too many packets for the line.
+        // Who was told a lie sends the same again in each round trip until then: CTIMEOUT as by default would be too
+        // many packets for the line.
         ctimeout: Duration::from_secs(10),
         ..Config::default()
     };
@@ -168,7 +170,8 @@ impl Case {
                 if self.forged {
                     changed = repaired(changed);
                 } else if changed[0] >> 4 == 6 && at < 40 {
-                    // IPv6 has no sum over these, and XTP none over addresses: they may change without anybody's notice.
+                    // IPv6 has no sum over these, and XTP none over addresses: they may change without anybody's
+                    // notice.
                     changed = octets;
                 }
                 self.line.carry(DELAY, to, changed);
@@ -317,7 +320,8 @@ impl LineObserver {
         u32::try_from(near).unwrap()
     }
 
-    /// A packet that could be from the sender of `octets`: with its key or another that is known, with numbers that may be.
+    /// A packet that could be from the sender of `octets`: with its key or another that is known, with numbers that may
+    /// be.
     fn forgery(&self, from: usize, octets: &[u8], draw: &mut Draw<'_>) -> Vec<u8> {
         let Some((mut header, _)) = Self::read(octets) else {
             return octets.to_vec();

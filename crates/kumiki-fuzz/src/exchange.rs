@@ -1,7 +1,9 @@
-//! A switch of X.25 with a port of packets, one of an interface of Linux's and one over XOT, and any octets from all three: half of the target "circuits".
+//! A switch of X.25 with a port of packets, one of an interface of Linux's and one over XOT, and any octets from all
+//! three: half of the target "circuits".
 //!
-//! Who is at the other end of a port confirms as a peer would, or not at all; it calls, sets permanent circuits up, sends packets of every type
-//! and any octets. Few packets go out for each that comes, calls are bounded, and when all links are gone only the permanent circuits are left.
+//! Who is at the other end of a port confirms as a peer would, or not at all; it calls, sets permanent circuits up,
+//! sends packets of every type and any octets. Few packets go out for each that comes, calls are bounded, and when all
+//! links are gone only the permanent circuits are left.
 
 use kumiki_graph::{
     DeviceId, Duration, Graph, Indication, Instant, NodeId, Report, Request, Service, TaskId, Token, Unit,
@@ -21,7 +23,8 @@ use crate::wires::{WireAction, Wires};
 
 /// After so long without any link everybody has given up.
 const LONG: Duration = Duration::from_secs(2 * 3600);
-/// Packets that go out for one that comes, or in the time that passes at once: all that waits for a window, a reset of each circuit, and what timers add.
+/// Packets that go out for one that comes, or in the time that passes at once: all that waits for a window, a reset of
+/// each circuit, and what timers add.
 const MOST_ANSWERS: usize = 2000;
 /// The most calls.
 const MOST: u32 = 6;

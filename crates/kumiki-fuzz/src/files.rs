@@ -1,8 +1,9 @@
 //! Users of files and their server on all seven layers, and any octets between them.
 //!
-//! By FTAM (`files`) or by MMS (`mms`). A client does a plan, and what it and the server send each other is lost, doubled, changed, put into other pieces or made up, at any layer
-//! from the stream to the protocol of files; or the target is the caller itself. Nothing panics, nobody talks without end, memory is bounded, and when the connection
-//! is over nothing is left of the association. Then another client does all that it is to do, as though nothing had been.
+//! By FTAM (`files`) or by MMS (`mms`). A client does a plan, and what it and the server send each other is lost,
+//! doubled, changed, put into other pieces or made up, at any layer from the stream to the protocol of files; or the
+//! target is the caller itself. Nothing panics, nobody talks without end, memory is bounded, and when the connection is
+//! over nothing is left of the association. Then another client does all that it is to do, as though nothing had been.
 
 use std::sync::{Arc, Mutex};
 

@@ -1,4 +1,5 @@
-//! Fragments of a few datagrams beside a model: what IP delivers is made of what came, and what came whole is delivered.
+//! Fragments of a few datagrams beside a model: what IP delivers is made of what came, and what came whole is
+//! delivered.
 
 use core::net::IpAddr;
 use std::collections::{BTreeMap, BTreeSet};
@@ -67,8 +68,8 @@ fn exchange(draw: &mut Draw<'_>, version_6: bool) {
         } else {
             packet_4(identification, start, more, &data)
         };
-        // A fragment that is not the last and has not whole words is refused; so is one that ends too far out. The last one
-        // may be empty.
+        // A fragment that is not the last and has not whole words is refused; so is one that ends too far out. The last
+        // one may be empty.
         let possible =
             (!more || len > 0 && len.is_multiple_of(8)) && start + len <= if version_6 { 65_535 } else { 65_515 };
         let datagram =

@@ -1,5 +1,5 @@
-//! Octet stuffing: any line, in any pieces, gives the same frames in every form of the kernel as in a plain loop, and what is stuffed comes
-//! back.
+//! Octet stuffing: any line, in any pieces, gives the same frames in every form of the kernel as in a plain loop, and
+//! what is stuffed comes back.
 
 use kumiki_octets::Form;
 use kumiki_octets::hdlc::{Accm, ESCAPE, FLAG, Stop, Unstuffer, stuff_with, stuffed_len_with};
@@ -23,7 +23,8 @@ struct ReceivedFrames {
     pending: bool,
 }
 
-/// RFC 1662, section 4.2, octet by octet. A frame that is too long is forgotten, and the octet that did not fit begins another.
+/// RFC 1662, section 4.2, octet by octet. A frame that is too long is forgotten, and the octet that did not fit begins
+/// another.
 fn plainly(line: &[u8], accm: Accm, limit: usize) -> ReceivedFrames {
     let mut heard = ReceivedFrames::default();
     for octet in line {

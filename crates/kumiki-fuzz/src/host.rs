@@ -124,7 +124,8 @@ impl Host {
         tcps.filter_map(|node| self.graph.protocol::<Tcp>(*node)).map(Tcp::half_open).sum()
     }
 
-    /// TCP's connections, those in TIME-WAIT included, and those half open; XTP's contexts, those that are over included.
+    /// TCP's connections, those in TIME-WAIT included, and those half open; XTP's contexts, those that are over
+    /// included.
     pub(crate) fn connections(&self) -> usize {
         let of = |node: &NodeId| {
             let tcp = self.graph.protocol::<Tcp>(*node);

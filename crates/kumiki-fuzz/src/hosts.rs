@@ -1,8 +1,8 @@
 //! Two hosts over a line on which the octets say what happens to each packet.
 //!
-//! In the first form what is changed has wrong sums, as on a real line: every octet is delivered intact and in order, or the
-//! connection ends at once. In the second form sums are made right again and segments are forged, so that anything may be
-//! believed: then nothing panics, nobody talks without end, and nothing is left.
+//! In the first form what is changed has wrong sums, as on a real line: every octet is delivered intact and in order,
+//! or the connection ends at once. In the second form sums are made right again and segments are forged, so that
+//! anything may be believed: then nothing panics, nobody talks without end, and nothing is left.
 
 use core::net::SocketAddr;
 use kumiki_wire::inet::EcnUse;

@@ -45,8 +45,8 @@ fn run(octets: &[u8]) {
     });
 }
 
-/// A layer, by the next 16 bits: that of which the hash of the name follows them. So a new layer takes the octets of few others,
-/// and what is kept in the corpus goes on to mean what it did.
+/// A layer, by the next 16 bits: that of which the hash of the name follows them. So a new layer takes the octets of
+/// few others, and what is kept in the corpus goes on to mean what it did.
 pub(crate) fn layer(draw: &mut Draw<'_>, registry: &Registry) -> &'static str {
     let wanted = draw.word();
     let hash = |name: &str| {

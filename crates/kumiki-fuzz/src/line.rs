@@ -99,8 +99,8 @@ impl Line {
         true
     }
 
-    /// What an octet says becomes of a packet to a host, whatever its protocol: below 0x80 nothing, with a last digit up to 7 it is lost, or comes
-    /// twice or late. Gives it back where it is something else.
+    /// What an octet says becomes of a packet to a host, whatever its protocol: below 0x80 nothing, with a last digit
+    /// up to 7 it is lost, or comes twice or late. Gives it back where it is something else.
     pub(crate) fn befall(&mut self, what: u8, to: usize, octets: Vec<u8>, draw: &mut Draw<'_>) -> Option<Vec<u8>> {
         if what < 0x80 {
             self.carry(DELAY, to, octets);

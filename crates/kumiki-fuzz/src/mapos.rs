@@ -1,8 +1,9 @@
-//! A MAPOS switch with four lines, and a node with IP whose line is free or is one of the switch's; the octets say which frames come when, and
-//! what becomes of the lines.
+//! A MAPOS switch with four lines, and a node with IP whose line is free or is one of the switch's; the octets say
+//! which frames come when, and what becomes of the lines.
 //!
-//! Nothing panics; no frame goes back where it came from or to more ports than there are; what is sent without having come is right in the
-//! eyes of the analyser and bounded; so is what is held, and of what was learned nothing is left in the end.
+//! Nothing panics; no frame goes back where it came from or to more ports than there are; what is sent without having
+//! come is right in the eyes of the analyser and bounded; so is what is held, and of what was learned nothing is left
+//! in the end.
 
 use core::net::Ipv4Addr;
 use kumiki_link::sonet::Defect;
@@ -316,7 +317,8 @@ impl Network {
             Width::Eight => "mapos",
             Width::Sixteen => "mapos-16",
         };
-        // What is for a control processor is never sent on; the same words may be said back, as that a switch cannot be reached.
+        // What is for a control processor is never sent on; the same words may be said back, as that a switch cannot be
+        // reached.
         let local = Address::local_control(self.width);
         let header = Header::parse(self.width, octets).ok();
         let said = at == PORTS || header.is_some_and(|(header, _)| header.destination == local);

@@ -1,4 +1,5 @@
-//! Packets put together and cut again are the packets that came; and whatever a super-segment says of itself, nothing panics.
+//! Packets put together and cut again are the packets that came; and whatever a super-segment says of itself, nothing
+//! panics.
 
 use std::collections::BTreeMap;
 

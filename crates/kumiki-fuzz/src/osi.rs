@@ -1,4 +1,5 @@
-//! Every codec of OSI, from LAPB to FTAM and MMS: no panic on any octets, and what was read and written again is read as the same.
+//! Every codec of OSI, from LAPB to FTAM and MMS: no panic on any octets, and what was read and written again is read
+//! as the same.
 
 use kumiki_octets::Message;
 use kumiki_wire::files::ftam::data::{self, Syntax};

@@ -1,5 +1,5 @@
-//! Packets in the hands of whoever means no good: changed with right sums, turned round, made up. And a judge of what our own
-//! hosts send.
+//! Packets in the hands of whoever means no good: changed with right sums, turned round, made up. And a judge of what
+//! our own hosts send.
 
 use std::sync::LazyLock;
 
@@ -40,8 +40,8 @@ pub(crate) fn tell(octets: &[u8], layer: &'static str, what: &str) {
     }
 }
 
-/// What a host sends has nothing wrong in it, in the eyes of the analyser; `layer` is what it begins with, and `what` is
-/// printed in front of it.
+/// What a host sends has nothing wrong in it, in the eyes of the analyser; `layer` is what it begins with, and `what`
+/// is printed in front of it.
 pub(crate) fn check(judge: &mut Decoder, layer: &'static str, octets: &[u8], what: &str) {
     let record = Record {
         number: 1,
@@ -159,8 +159,8 @@ pub(crate) fn turned(octets: &[u8]) -> Vec<u8> {
     repaired(turned)
 }
 
-/// A packet that could be from the sender of `octets`: a segment of the same connection with other numbers, bits, options
-/// and text, or an error message about the receiver's packets, or anything else.
+/// A packet that could be from the sender of `octets`: a segment of the same connection with other numbers, bits,
+/// options and text, or an error message about the receiver's packets, or anything else.
 pub(crate) fn forged(octets: &[u8], draw: &mut Draw<'_>) -> Vec<u8> {
     let Some((at, 6, _)) = above(octets) else {
         return octets.to_vec();
@@ -200,8 +200,8 @@ pub(crate) fn forged(octets: &[u8], draw: &mut Draw<'_>) -> Vec<u8> {
     behind(octets, 6, &forged)
 }
 
-/// ICMP tells the receiver that a packet of its own met with something. What it is said to have sent has the numbers that the
-/// sender of `octets` acknowledged.
+/// ICMP tells the receiver that a packet of its own met with something. What it is said to have sent has the numbers
+/// that the sender of `octets` acknowledged.
 fn error(octets: &[u8], draw: &mut Draw<'_>) -> Vec<u8> {
     let mut quoted = turned(octets);
     let (at, ..) = above(&quoted).unwrap();

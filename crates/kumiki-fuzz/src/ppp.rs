@@ -1,7 +1,9 @@
-//! Two PPP daemons with their drivers, and a line on which anything happens to frames; packets that nobody sent, and scripts.
+//! Two PPP daemons with their drivers, and a line on which anything happens to frames; packets that nobody sent, and
+//! scripts.
 //!
-//! Nothing panics, nobody talks without end, and a driver passes what its daemon has agreed on and nothing else. Where frames were
-//! only lost, doubled or late, and the line was cut and mended, the link comes up in the end and carries datagrams both ways.
+//! Nothing panics, nobody talks without end, and a driver passes what its daemon has agreed on and nothing else. Where
+//! frames were only lost, doubled or late, and the line was cut and mended, the link comes up in the end and carries
+//! datagrams both ways.
 
 use kumiki_graph::{
     Above, Below, Context, DeviceId, Duration, Graph, Indication, Instant, Key, NodeId, Protocol, Report, Request,

@@ -1,4 +1,5 @@
-//! The program on a host: it listens, calls, writes, reads, releases and aborts as it is told, and looks at what it gets.
+//! The program on a host: it listens, calls, writes, reads, releases and aborts as it is told, and looks at what it
+//! gets.
 
 use core::net::SocketAddr;
 use std::collections::BTreeMap;

@@ -1,4 +1,5 @@
-//! TCP's two lists beside models that know every octet: what came ahead of its turn, and what was sent and not acknowledged.
+//! TCP's two lists beside models that know every octet: what came ahead of its turn, and what was sent and not
+//! acknowledged.
 
 use kumiki_graph::{Duration, Instant};
 use kumiki_inet::tcp::reassembly::{Inserted, Limits, Reassembly};

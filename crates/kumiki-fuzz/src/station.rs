@@ -1,8 +1,8 @@
-//! One host on an Ethernet, and whatever may come: IPv4 with ARP, IPv6 with neighbour discovery, TCP and UDP over both, with
-//! listeners and connections, and a client of DHCP in half of the runs. The octets say what comes and when.
+//! One host on an Ethernet, and whatever may come: IPv4 with ARP, IPv6 with neighbour discovery, TCP and UDP over both,
+//! with listeners and connections, and a client of DHCP in half of the runs. The octets say what comes and when.
 //!
-//! Nothing panics; what goes out is right in the eyes of the analyser; no frame that comes lets more than a few go out, and
-//! what is held is bounded and let go in the end.
+//! Nothing panics; what goes out is right in the eyes of the analyser; no frame that comes lets more than a few go out,
+//! and what is held is bounded and let go in the end.
 
 use core::net::SocketAddr;
 

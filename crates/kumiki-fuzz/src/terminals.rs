@@ -1,9 +1,9 @@
 //! Terminals at a PAD and hosts of X.29: what is typed, what comes from the network, and what a Telnet program says.
 //!
-//! At one end of a line of packets is a PAD with a terminal, at the other a host with a program; or in the place of one of them a subscriber who
-//! sends any data, PAD messages, interrupts and resets. The streams to terminal and program have the credit that they are given and give. Nothing
-//! panics, nobody talks without end, no stream is handed more than it has room for, nothing is read ahead without bound, and when the line is gone
-//! no call is left.
+//! At one end of a line of packets is a PAD with a terminal, at the other a host with a program; or in the place of one
+//! of them a subscriber who sends any data, PAD messages, interrupts and resets. The streams to terminal and program
+//! have the credit that they are given and give. Nothing panics, nobody talks without end, no stream is handed more
+//! than it has room for, nothing is read ahead without bound, and when the line is gone no call is left.
 
 use kumiki_graph::pipe::{self, Pipe};
 use kumiki_graph::{
@@ -31,8 +31,8 @@ pub(crate) const TARGET: Target = Target {
 const LONG: Duration = Duration::from_secs(12 * 3600);
 /// What the nodes read ahead of what they have handed on, in octets.
 const ROOM: u32 = 500;
-/// Octets that go to a terminal for one act of somebody: the answers to all commands that were typed ahead, each of their octets on a line of its own
-/// with both ends padded.
+/// Octets that go to a terminal for one act of somebody: the answers to all commands that were typed ahead, each of
+/// their octets on a line of its own with both ends padded.
 const MOST_SHOWN: usize = 32 << 20;
 
 /// Pages of a line each, in what the network may hand over ahead of the terminal.
@@ -187,7 +187,8 @@ impl World {
             while self.graph.waiting(self.task).is_some() {
                 self.graph.run(self.task, self.now, 1);
                 steps += 1;
-                // A stream with room for an octet at a time takes each in a step of its own, and gives it back in another.
+                // A stream with room for an octet at a time takes each in a step of its own, and gives it back in
+                // another.
                 assert!(steps < 200_000 + 2 * shown, "they talk without end");
             }
             let Some(output) = self.graph.output() else {
@@ -406,8 +407,8 @@ impl World {
         let ([Some(terminal), _], Some(pad)) = (devices, self.pad) else {
             return;
         };
-        // Who has typed X-OFF, or has a page before him, says X-ON, where there is room for it; then all is shown, and what was typed ahead
-        // is done. A Telnet program first ends whatever it was at.
+        // Who has typed X-OFF, or has a page before him, says X-ON, where there is room for it; then all is shown, and
+        // what was typed ahead is done. A Telnet program first ends whatever it was at.
         let says = self.stream(terminal).is_some_and(|it| it.granted > 4);
         if says && self.stream(terminal).is_some_and(|it| it.ends_both) {
             self.says(terminal, b"\xff\xf0\xff\xf0");

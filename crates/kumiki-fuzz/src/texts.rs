@@ -1,5 +1,5 @@
-//! What people type: quantities, scenarios, profiles, settings, scripts, configurations of switches, files of passwords. Right or refused, with a
-//! message.
+//! What people type: quantities, scenarios, profiles, settings, scripts, configurations of switches, files of
+//! passwords. Right or refused, with a message.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! Every octets that were kept, without libFuzzer: what was once found stays mended, and what was of interest still holds.
+//! Every octets that were kept, without libFuzzer: what was once found stays mended, and what was of interest still
+//! holds.
 
 #![allow(clippy::unwrap_used, reason = "a test: what fails stops it")]
 

@@ -87,8 +87,8 @@ pub enum Work {
     Switch,
     /// Getting a page of memory that must be mapped first.
     Map,
-    /// An octet of a message that the node takes, from above or from below, whatever it does with it: a driver whose CPU moves
-    /// octets to and from its adapter by itself.
+    /// An octet of a message that the node takes, from above or from below, whatever it does with it: a driver whose
+    /// CPU moves octets to and from its adapter by itself.
     Octet,
 }
 

@@ -35,7 +35,8 @@ pub(crate) enum Layer {
     Device(DeviceId),
 }
 
-/// An access point as the layer at one end of it knows it: which one, who is at the other end, and whether that is a node of the same task.
+/// An access point as the layer at one end of it knows it: which one, who is at the other end, and whether that is a
+/// node of the same task.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EdgeEnd {
     pub(crate) edge: u32,
@@ -270,8 +271,8 @@ impl Core {
         }
     }
 
-    /// The record of what goes the same way as an input under way, `down` or up, and follows from it: so that what becomes of
-    /// a message can be noted where it was last seen.
+    /// The record of what goes the same way as an input under way, `down` or up, and follows from it: so that what
+    /// becomes of a message can be noted where it was last seen.
     pub(crate) fn follow(&self, down: bool) -> Option<Record> {
         let record = self.following?;
         let at = self.place(record)?;

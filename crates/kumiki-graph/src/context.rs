@@ -81,8 +81,9 @@ impl Context<'_> {
         self.cross(way, request);
     }
 
-    /// Hands `request` to the layer below the access point that a [`Report::Route`](crate::Report::Route) named as its bypass, as though
-    /// the layer above that access point had done so. Counted as a drop where there is no such access point.
+    /// Hands `request` to the layer below the access point that a [`Report::Route`](crate::Report::Route) named as its
+    /// bypass, as though the layer above that access point had done so. Counted as a drop where there is no such access
+    /// point.
     pub fn down_past(&mut self, to: AccessPoint, request: Request) {
         let edge = self.core.edges.get(to.0 as usize);
         let (edge, lower) = (to.0, edge.map(|edge| edge.lower));
@@ -125,7 +126,8 @@ impl Context<'_> {
         }
     }
 
-    /// Does one unit of `work` on `message`, if there is one. Nothing is counted by it: of use only where work has a price.
+    /// Does one unit of `work` on `message`, if there is one. Nothing is counted by it: of use only where work has a
+    /// price.
     #[cold]
     fn charge_for(&mut self, work: Work, message: Option<&Message>) {
         if message.is_none() {
@@ -195,7 +197,8 @@ impl Context<'_> {
         self.core.memory(pool).map(|memory| &mut memory.ledger)
     }
 
-    /// From which account is claimed what a peer makes a layer keep, where memory is bounded ([`crate::Graph::set_budget`]).
+    /// From which account is claimed what a peer makes a layer keep, where memory is bounded
+    /// ([`crate::Graph::set_budget`]).
     #[must_use]
     pub const fn budget(&self) -> Option<&Account> {
         self.core.budget.as_ref()

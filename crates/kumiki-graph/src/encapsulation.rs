@@ -1,7 +1,8 @@
 //! Layers whose PDU is a unit of a user behind a header, and perhaps before a trailer: the one node that they all are.
 //!
-//! Such a layer is an [`Encapsulation`]: it says how its header is written and read, for whom a unit is, and how much room it leaves. All
-//! else is done here, alike for each of them: units go down and up and are counted, users ask and are told what is carried.
+//! Such a layer is an [`Encapsulation`]: it says how its header is written and read, for whom a unit is, and how much
+//! room it leaves. All else is done here, alike for each of them: units go down and up and are counted, users ask and
+//! are told what is carried.
 //!
 //! | a layer | asked for limits and a route | told by the layer below |
 //! |---|---|---|
@@ -85,7 +86,8 @@ pub type Parsed = Result<(Above, Box<Unit>), Dropped>;
 
 /// A header in front. It makes its layer a [`Protocol`] for unit data, on one layer below.
 ///
-/// `emit` and `parse` are called in one place, for each unit: where they are `#[inline]`, that place has them without a call.
+/// `emit` and `parse` are called in one place, for each unit: where they are `#[inline]`, that place has them without a
+/// call.
 pub trait Encapsulation: Any + Send {
     /// [`Shape::keys`].
     const KEYS: &'static [Key] = &[Key::Only];
@@ -93,7 +95,8 @@ pub trait Encapsulation: Any + Send {
     const NEEDS: &'static [Service] = &[Service::UNIT_DATA, Service::FRAME];
     /// Whether it has one user, and credit and reports of whatever kind are for that.
     const PASSES_UP: bool = false;
-    /// Whether some units go through by [`Encapsulation::emit_through`] and [`Encapsulation::parse_through`]: see [`Protocol::is_on_paths`].
+    /// Whether some units go through by [`Encapsulation::emit_through`] and [`Encapsulation::parse_through`]: see
+    /// [`Protocol::is_on_paths`].
     const ON_PATHS: bool = false;
 
     /// What is kept here.
@@ -117,14 +120,16 @@ pub trait Encapsulation: Any + Send {
     /// Why it is for nobody.
     fn parse(&mut self, pdu: Box<Unit>, cx: &mut Context<'_>) -> Parsed;
 
-    /// Does what [`Encapsulation::emit`] does, for a unit that needs no more than a header; false where it is left as it was.
+    /// Does what [`Encapsulation::emit`] does, for a unit that needs no more than a header; false where it is left as
+    /// it was.
     #[inline]
     fn emit_through(&mut self, from: Above, unit: &mut Unit) -> bool {
         let _ = (from, unit);
         false
     }
 
-    /// Does what [`Encapsulation::parse`] does, for a PDU of which no more than the header is to be taken off; `None` where it is left as it was.
+    /// Does what [`Encapsulation::parse`] does, for a PDU of which no more than the header is to be taken off; `None`
+    /// where it is left as it was.
     #[inline]
     fn parse_through(&mut self, pdu: &mut Unit) -> Option<Above> {
         let _ = pdu;

@@ -1,14 +1,15 @@
 //! The protocol graph: nodes, the access points between them, and the tasks they run in.
 //!
 //! A graph does nothing by itself. An executor (a modelled host, or a real-time loop) puts in what its devices received
-//! ([`Graph::input`]), moves due timers ([`Graph::fire`]), picks the task to run next ([`Graph::run`]) and takes out what
-//! should go to the devices ([`Graph::output`]). The graph never reads a clock.
+//! ([`Graph::input`]), moves due timers ([`Graph::fire`]), picks the task to run next ([`Graph::run`]) and takes out
+//! what should go to the devices ([`Graph::output`]). The graph never reads a clock.
 //!
-//! Each input runs through all nodes of its task before the next one starts; primitives to a node of another task wait in
-//! that task's inbox. After the last input of a batch every node that was touched settles.
+//! Each input runs through all nodes of its task before the next one starts; primitives to a node of another task wait
+//! in that task's inbox. After the last input of a batch every node that was touched settles.
 //!
-//! Two nodes that answer each other at once never come to an end by themselves. So what may follow from one input is bounded
-//! ([`Graph::set_steps`]); a graph that comes to the bound stands still for good, and says where ([`Graph::standstill`]).
+//! Two nodes that answer each other at once never come to an end by themselves. So what may follow from one input is
+//! bounded ([`Graph::set_steps`]); a graph that comes to the bound stands still for good, and says where
+//! ([`Graph::standstill`]).
 
 use std::collections::VecDeque;
 
@@ -209,8 +210,8 @@ impl Graph {
         self.core.timers.next_deadline()
     }
 
-    /// Moves the timers that are due at `now` into the inboxes of their tasks. One that is cleared or set again before its
-    /// task comes to it does not expire.
+    /// Moves the timers that are due at `now` into the inboxes of their tasks. One that is cleared or set again before
+    /// its task comes to it does not expire.
     pub fn fire(&mut self, now: Instant) {
         if self.standstill().is_some() {
             return;
@@ -313,9 +314,9 @@ impl Graph {
         self.core.touched.clear();
     }
 
-    /// From now on work on messages of fewer than `octets` costs nothing, whatever the prices: to see what such messages cost. It is counted
-    /// all the same. What an executor prices beside the graph is its own affair: the simulator's interrupts for starting a transmission
-    /// are of no message, and cost what they cost.
+    /// From now on work on messages of fewer than `octets` costs nothing, whatever the prices: to see what such
+    /// messages cost. It is counted all the same. What an executor prices beside the graph is its own affair: the
+    /// simulator's interrupts for starting a transmission are of no message, and cost what they cost.
     pub const fn set_free_below(&mut self, octets: u32) {
         self.core.free_below = octets;
     }
@@ -475,8 +476,8 @@ impl Graph {
         memory.as_ref().map(|memory| &memory.ledger)
     }
 
-    /// What peers make layers keep is claimed from this account from here on: real memory, of which the modelled one knows nothing
-    /// ([`Graph::set_ledger`]).
+    /// What peers make layers keep is claimed from this account from here on: real memory, of which the modelled one
+    /// knows nothing ([`Graph::set_ledger`]).
     pub fn set_budget(&mut self, account: kumiki_octets::Account) {
         self.core.budget = Some(account);
     }
@@ -503,12 +504,14 @@ impl Graph {
         }
     }
 
-    /// Takes what the taps have seen since this was last asked. That one of it is thrown away later on is not noted any more.
+    /// Takes what the taps have seen since this was last asked. That one of it is thrown away later on is not noted any
+    /// more.
     pub fn take_tapped(&mut self) -> Vec<Tapped> {
         self.core.take_tapped(self.core.tapped.len())
     }
 
-    /// As [`Graph::take_tapped`], but leaves the first that may still be thrown away, since what follows from it waits in the inbox of a task, and all behind it.
+    /// As [`Graph::take_tapped`], but leaves the first that may still be thrown away, since what follows from it waits
+    /// in the inbox of a task, and all behind it.
     pub fn take_settled(&mut self) -> Vec<Tapped> {
         let settled = self.core.settled();
         self.core.take_tapped(settled)
@@ -539,8 +542,8 @@ impl Graph {
         protocol.downcast_mut()
     }
 
-    /// Lets `node` run in its turn, from `at` on, as though a timer of its had expired with `token`: for an owner that has changed a
-    /// protocol from outside ([`Graph::protocol_mut`]), or something that it shares with it.
+    /// Lets `node` run in its turn, from `at` on, as though a timer of its had expired with `token`: for an owner that
+    /// has changed a protocol from outside ([`Graph::protocol_mut`]), or something that it shares with it.
     pub fn wake(&mut self, at: Instant, node: NodeId, token: Token) {
         self.core.post(PendingInput { input: Input::Wake(token), at, record: None, hop: Hop::to(node) });
     }

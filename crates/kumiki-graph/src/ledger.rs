@@ -1,8 +1,8 @@
 //! Ledgers: the pages of a modelled board.
 //!
-//! Real memory is in `kumiki-octets`; this counts the memory that the *modelled* host has. Content is charged to a ledger
-//! as a [`Lease`] when it is written or received, and the lease ends when the last slice that carries it is gone. Running
-//! out is an ordinary, counted condition: whoever asked is told later, or drops what it has.
+//! Real memory is in `kumiki-octets`; this counts the memory that the *modelled* host has. Content is charged to a
+//! ledger as a [`Lease`] when it is written or received, and the lease ends when the last slice that carries it is
+//! gone. Running out is an ordinary, counted condition: whoever asked is told later, or drops what it has.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -44,8 +44,8 @@ pub struct Pages {
     /// Who is told when one becomes free.
     pub wake_up: WakeUp,
     /// A holder gets another cluster only while it holds fewer than this many per cent of those that are free: the
-    /// dynamic threshold of Choudhury and Hahne (IEEE/ACM Transactions on Networking 6(2), 1998). It leaves each of many
-    /// holders a share and a single one nearly everything. Without it, whoever asks first gets all.
+    /// dynamic threshold of Choudhury and Hahne (IEEE/ACM Transactions on Networking 6(2), 1998). It leaves each of
+    /// many holders a share and a single one nearly everything. Without it, whoever asks first gets all.
     pub share_percent: Option<u32>,
 }
 

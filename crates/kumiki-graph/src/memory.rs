@@ -1,13 +1,15 @@
 //! What all sessions of one protocol hold together, and how much is too much.
 //!
-//! Counted is what they hold of memory ([`SessionMemory`]), in three parts. From half of the bound on no buffer grows. Beyond it each session has [`FLOOR`]. What was promised
-//! before is still taken, up to a quarter of the bound more, in which what sessions take themselves counts as well. There memory is spent ([`Memory::is_spent`]): nobody new is
+//! Counted is what they hold of memory ([`SessionMemory`]), in three parts. From half of the bound on no buffer grows.
+//! Beyond it each session has [`FLOOR`]. What was promised before is still taken, up to a quarter of the bound more, in
+//! which what sessions take themselves counts as well. There memory is spent ([`Memory::is_spent`]): nobody new is
 //! heard, and what comes for a user that has not taken what came before is dropped, as if the network had lost it.
 //!
 //! Several layers may have one bound together, and others that hold what came beside them ([`Budget`]).
 //!
-//! What is ahead of its turn has a quarter of the bound, and is dropped beyond as if the network had, in all sessions: peers that leave holes must not make the buffers of others
-//! small. Who loses nothing does not notice; who does sends again.
+//! What is ahead of its turn has a quarter of the bound, and is dropped beyond as if the network had, in all sessions:
+//! peers that leave holes must not make the buffers of others small. Who loses nothing does not notice; who does sends
+//! again.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,7 +32,8 @@ struct Sum {
     standing: u64,
 }
 
-/// A bound that several share: the sessions of layers ([`Memory::share`]), and who holds what came without a session. Clones are one.
+/// A bound that several share: the sessions of layers ([`Memory::share`]), and who holds what came without a session.
+/// Clones are one.
 #[derive(Clone, Debug)]
 pub struct Budget(Arc<Shared>);
 
@@ -65,7 +68,8 @@ impl Budget {
         change(&self.0.standing, was.standing, is.standing);
     }
 
-    /// Somebody who is no session holds so many octets more; false, and nothing is held, where there is no room for what nobody waits for.
+    /// Somebody who is no session holds so many octets more; false, and nothing is held, where there is no room for
+    /// what nobody waits for.
     #[must_use]
     pub fn hold(&self, octets: u64) -> bool {
         let sum = self.sum();
@@ -136,7 +140,8 @@ pub enum Pressure {
 }
 
 impl Memory {
-    /// From now on what the sessions hold counts towards `budget`, whose bound is that of all who do so; what is said of another is not looked at.
+    /// From now on what the sessions hold counts towards `budget`, whose bound is that of all who do so; what is said
+    /// of another is not looked at.
     pub fn share(&mut self, budget: Budget) {
         budget.count(Sum::default(), self.own);
         self.budget = Some(budget);

@@ -7,8 +7,8 @@
 //! | Below | a device of octets that says when its peer is there and how much room it has (`kumiki_io::stream`) |
 //! | Left out | a half-closed stream: the device ends both directions at once. After a release nothing more is sent, and what the peer still sends is handed up until it ends |
 //!
-//! Credit passes through, both ways: the device's room is the user's credit to send, and what the user grants the device may read. So
-//! nothing is ever held in here.
+//! Credit passes through, both ways: the device's room is the user's credit to send, and what the user grants the
+//! device may read. So nothing is ever held in here.
 
 use crate::{
     Above, Address, Below, Context, Credit, Handle, Indication, Key, Manage, Mode, Offered, Open, Opened, Protocol,

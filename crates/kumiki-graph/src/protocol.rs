@@ -36,9 +36,9 @@ pub struct Shape {
 
 /// A node of the graph: a protocol, a virtual protocol, or a program at the top.
 ///
-/// A protocol has no clock, no randomness and no neighbours of its own: all of that is in the [`Context`] it is given. It
-/// answers an input by appending primitives to the context; the graph delivers them after the method has returned, so a
-/// protocol is never re-entered.
+/// A protocol has no clock, no randomness and no neighbours of its own: all of that is in the [`Context`] it is given.
+/// It answers an input by appending primitives to the context; the graph delivers them after the method has returned,
+/// so a protocol is never re-entered.
 ///
 /// The trace that a graph leaves does not depend on how many inputs its executor takes at a time, but for what
 /// [`Protocol::settle`] decides, and for the order in which a task gets what comes to it from several sides in the same
@@ -56,12 +56,12 @@ pub trait Protocol: Any + Send {
         Ok(())
     }
 
-    /// Whether the layers below tell its users apart, because it hands on their units without a number of its own: it has no
-    /// header, or its users share what it knows.
+    /// Whether the layers below tell its users apart, because it hands on their units without a number of its own: it
+    /// has no header, or its users share what it knows.
     ///
-    /// The graph then makes an access point to each layer below for the node itself, where [`Shape::keys`] has any, and one for
-    /// each of its users, bound under the user's keys; in this order, users in theirs. [`Protocol::attach`] is called for each
-    /// of them. So what comes from one of them is for that user, and what is sent by it is the user's.
+    /// The graph then makes an access point to each layer below for the node itself, where [`Shape::keys`] has any, and
+    /// one for each of its users, bound under the user's keys; in this order, users in theirs. [`Protocol::attach`] is
+    /// called for each of them. So what comes from one of them is for that user, and what is sent by it is the user's.
     fn passes_users_through(&self) -> bool {
         false
     }
@@ -87,27 +87,32 @@ pub trait Protocol: Any + Send {
     fn pop(&mut self, from: Below, indication: Indication, cx: &mut Context<'_>);
 
     /// Whether units may go through it on a [path](crate::Graph::set_paths): then the graph offers it each unit by
-    /// [`Protocol::pop_through`] or [`Protocol::push_through`] first. It need do nothing for paths, and is right without them.
+    /// [`Protocol::pop_through`] or [`Protocol::push_through`] first. It need do nothing for paths, and is right
+    /// without them.
     fn is_on_paths(&self) -> bool {
         false
     }
 
-    /// Takes its header off `unit`, which has come by `from`, and says for which user the rest is: where that, and counting it, is all that
-    /// [`Protocol::pop`] would come to. `None` for any other, which is left as it was, and goes to `pop` then.
+    /// Takes its header off `unit`, which has come by `from`, and says for which user the rest is: where that, and
+    /// counting it, is all that [`Protocol::pop`] would come to. `None` for any other, which is left as it was, and
+    /// goes to `pop` then.
     ///
-    /// The layer is given no [`Context`], for what needs one is more than that, and is not [settled](Protocol::settle) for it.
+    /// The layer is given no [`Context`], for what needs one is more than that, and is not [settled](Protocol::settle)
+    /// for it.
     fn pop_through(&mut self, from: Below, unit: &mut Unit) -> Option<Above> {
         let _ = (from, unit);
         None
     }
 
-    /// As [`Protocol::pop_through`], for what a user hands down: puts its header in front of `unit`, and says to which layer below it goes.
+    /// As [`Protocol::pop_through`], for what a user hands down: puts its header in front of `unit`, and says to which
+    /// layer below it goes.
     fn push_through(&mut self, from: Above, unit: &mut Unit) -> Option<Below> {
         let _ = (from, unit);
         None
     }
 
-    /// A timer armed with `token` has expired, or whoever owns the graph has [woken](crate::Graph::wake) the node with it.
+    /// A timer armed with `token` has expired, or whoever owns the graph has [woken](crate::Graph::wake) the node with
+    /// it.
     fn expire(&mut self, token: Token, cx: &mut Context<'_>) {
         let _ = (token, cx);
     }

@@ -1,7 +1,7 @@
 //! Random numbers that repeat: a seed and a stream give the same numbers everywhere.
 //!
-//! How a number within bounds is made of drawn bits stands here, as the crate `rand` 0.10 does it: there it depends on a feature that anybody in the same
-//! build may ask for, and that would change all results.
+//! How a number within bounds is made of drawn bits stands here, as the crate `rand` 0.10 does it: there it depends on
+//! a feature that anybody in the same build may ask for, and that would change all results.
 
 use chacha20::ChaCha8Rng;
 use chacha20::rand_core::{Rng as _, SeedableRng as _};
@@ -52,7 +52,8 @@ impl Rng {
         if bound == 0 {
             return 0;
         }
-        // Canon's method with one step: the integer part of a fraction of 64 bits times the bound, with 64 bits more where they may carry.
+        // Canon's method with one step: the integer part of a fraction of 64 bits times the bound, with 64 bits more
+        // where they may carry.
         let (whole, part) = product(self.next_u64(), bound);
         let carries = part > bound.wrapping_neg() && part.checked_add(product(self.next_u64(), bound).0).is_none();
         whole + u64::from(carries)
@@ -100,7 +101,8 @@ mod tests {
         }
     }
 
-    /// By another implementation of `ChaCha`, the crate `rand_chacha` 0.10. Another value changes every result of every experiment.
+    /// By another implementation of `ChaCha`, the crate `rand_chacha` 0.10. Another value changes every result of every
+    /// experiment.
     #[test]
     fn a_seed_and_a_stream_give_these_numbers() {
         let mut rng = Rng::new(1, 2);

@@ -4,8 +4,8 @@
 //! *provider* below. Requests and responses go down ([`Request`]); indications and confirms come up ([`Indication`]).
 //! `docs/services.md` shows how each protocol uses them.
 //!
-//! **Handles.** Each side of a session names it by a handle of its own, told to the other side when the session is opened;
-//! a primitive carries the handle of the side that receives it. So neither side ever looks the other's name up.
+//! **Handles.** Each side of a session names it by a handle of its own, told to the other side when the session is
+//! opened; a primitive carries the handle of the side that receives it. So neither side ever looks the other's name up.
 //!
 //! **Credit.** Nobody sends data without credit for it. Credit is granted in octets or in messages, per session (or per
 //! access point, where the service has no sessions), by whoever has the room; see [`Credit`].
@@ -100,8 +100,8 @@ impl core::fmt::Display for Service {
 /// Permission to send, or room to receive.
 ///
 /// Grants add up; what is sent uses them up. Octets and messages are counted apart, and a service uses the one its
-/// definition names. A message is one [`Request::Data`] or [`Request::Unit`], even if it is only a part of what ends with
-/// `end`. Opening, releasing, aborting, resetting and expedited data need no credit.
+/// definition names. A message is one [`Request::Data`] or [`Request::Unit`], even if it is only a part of what ends
+/// with `end`. Opening, releasing, aborting, resetting and expedited data need no credit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Credit {
     /// How many more octets.
@@ -131,7 +131,8 @@ pub struct Unit {
     pub source: Address,
     /// Where it goes.
     pub destination: Address,
-    /// Of which session it is, where the provider's users open any: on indications the user's handle, on requests the provider's.
+    /// Of which session it is, where the provider's users open any: on indications the user's handle, on requests the
+    /// provider's.
     pub session: Option<Handle>,
     /// How it should travel.
     pub options: UnitOptions,
@@ -142,8 +143,8 @@ pub struct Unit {
 }
 
 impl Unit {
-    /// `data` and nothing beside it. To be completed by `..Unit::of(data)`: completed from a default, it would have had a
-    /// message made and thrown away.
+    /// `data` and nothing beside it. To be completed by `..Unit::of(data)`: completed from a default, it would have had
+    /// a message made and thrown away.
     #[must_use]
     pub const fn of(data: Message) -> Self {
         Self {
@@ -165,7 +166,8 @@ pub struct UnitOptions {
     /// For a user connected under several keys: the one that this unit goes or came under. On requests `None` takes the
     /// user's first.
     pub under: Option<Key>,
-    /// What only the provider's protocol has, as a type of its family reads and writes it; 0: all of it is left to the provider.
+    /// What only the provider's protocol has, as a type of its family reads and writes it; 0: all of it is left to the
+    /// provider.
     pub special: u64,
 }
 
@@ -200,7 +202,8 @@ pub enum Mode {
     },
 }
 
-/// What a user asks of a session when it opens or accepts one. `None` leaves the choice to the provider's configuration.
+/// What a user asks of a session when it opens or accepts one. `None` leaves the choice to the provider's
+/// configuration.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Quality {
     /// How much the provider may hold that the peer has not acknowledged, in octets.
@@ -215,13 +218,13 @@ pub struct Quality {
     pub user_timeout: Option<Duration>,
     /// How often the same data may be retransmitted before the session is given up (R2 of RFC 9293 section 3.8.3).
     pub retransmissions: Option<u32>,
-    /// Whether the user still takes what the peer sends after it has released the session itself; it does unless it says
-    /// otherwise. Where not, the provider need not wait for the peer's release for ever.
+    /// Whether the user still takes what the peer sends after it has released the session itself; it does unless it
+    /// says otherwise. Where not, the provider need not wait for the peer's release for ever.
     pub half_close: Option<bool>,
     /// Whether [`Indication::Notice`]s come; they do unless the user says otherwise.
     pub notices: Option<bool>,
-    /// What only the provider's protocol or the one below it has, as a type of its family reads and writes it; 0: all of it is left to the
-    /// provider. A layer that has its own connections for those of its users says its own.
+    /// What only the provider's protocol or the one below it has, as a type of its family reads and writes it; 0: all
+    /// of it is left to the provider. A layer that has its own connections for those of its users says its own.
     pub special: u64,
     /// Whether a checksum covers the data; where not, it covers the header alone.
     pub check: Option<bool>,
@@ -323,8 +326,8 @@ pub struct Open {
 /// A session stands: the confirm of an [`Open`].
 ///
 /// A passive open is confirmed too, as soon as the provider listens: `provider` then names the listener, `local` is the
-/// address in use, and `remote` and `unit` say nothing. [`Request::Abort`] on that handle ends the listening and refuses
-/// the callers not yet accepted; sessions already accepted go on.
+/// address in use, and `remote` and `unit` say nothing. [`Request::Abort`] on that handle ends the listening and
+/// refuses the callers not yet accepted; sessions already accepted go on.
 #[derive(Clone, Debug, Default)]
 pub struct Opened {
     /// The user's handle.
@@ -345,8 +348,8 @@ pub struct Opened {
 
 /// A peer wants a session: the indication on a passive [`Open`].
 ///
-/// The answer is [`Request::Accept`] or [`Request::Abort`]. A caller that gives up before the answer is not told of, for
-/// the user has no handle yet; an [`Accept`] that comes too late is answered by [`Indication::Aborted`].
+/// The answer is [`Request::Accept`] or [`Request::Abort`]. A caller that gives up before the answer is not told of,
+/// for the user has no handle yet; an [`Accept`] that comes too late is answered by [`Indication::Aborted`].
 #[derive(Clone, Debug, Default)]
 pub struct Offered {
     /// The handle of the user's passive open.
@@ -405,8 +408,9 @@ pub enum Request {
         session: Handle,
         /// The data.
         data: Message,
-        /// On a stream: the peer is to hand over what it has (PUSH): its last segment has PSH set. Where not, PSH is left out, and
-        /// nothing waits for more data for that: only [`Quality::coalesce`] holds data back. On a connection: the message ends here.
+        /// On a stream: the peer is to hand over what it has (PUSH): its last segment has PSH set. Where not, PSH is
+        /// left out, and nothing waits for more data for that: only [`Quality::coalesce`] holds data back. On a
+        /// connection: the message ends here.
         end: bool,
     },
     /// What only this service has. Whether it takes credit, its owner says.
@@ -575,7 +579,8 @@ macro_rules! primitives {
             #[inline]
             #[must_use]
             pub fn message(&self) -> Option<&Message> {
-                // These are nearly all that crosses: they are told by comparing, without a jump whose target a processor must guess.
+                // These are nearly all that crosses: they are told by comparing, without a jump whose target a
+                // processor must guess.
                 if let Self::Data { data, .. } = self {
                     Some(data)
                 } else if let Self::Unit(unit) = self {

@@ -2,8 +2,8 @@
 
 use crate::Handle;
 
-/// A slab with generations. One handle of a session serves both sides: it is what the layer tells its user and what it tells its
-/// provider.
+/// A slab with generations. One handle of a session serves both sides: it is what the layer tells its user and what it
+/// tells its provider.
 #[derive(Debug)]
 pub struct Sessions<T> {
     slots: Vec<Slot<T>>,
@@ -89,7 +89,8 @@ impl<T> Sessions<T> {
         })
     }
 
-    /// The one that says the most of what is wanted, by the number that `fits` gives it; of some that say as much, the first.
+    /// The one that says the most of what is wanted, by the number that `fits` gives it; of some that say as much, the
+    /// first.
     pub fn best(&self, mut fits: impl FnMut(&T) -> Option<usize>) -> Option<Handle> {
         let mut best = None;
         for (slot, index) in self.slots.iter().zip(0_u32..) {

@@ -201,8 +201,8 @@ macro_rules! nanoseconds {
 
 nanoseconds!(Duration, Instant);
 
-/// A [`Duration`] or an [`Instant`] where there is one, in half the memory of an [`Option`]: connections keep many. The last of all numbers says that there
-/// is none, so the last time, 584 years on, is kept as the nanosecond before.
+/// A [`Duration`] or an [`Instant`] where there is one, in half the memory of an [`Option`]: connections keep many. The
+/// last of all numbers says that there is none, so the last time, 584 years on, is kept as the nanosecond before.
 ///
 /// ```
 /// use kumiki_graph::{Duration, OptionalTime};
@@ -266,7 +266,8 @@ impl<T: Nanoseconds + fmt::Debug> fmt::Debug for OptionalTime<T> {
     }
 }
 
-/// Exactly: a whole number of a unit where that has no more than four digits, or is of seconds, "1500 ms", and else in the largest unit of which it is one or more, "2.0424 ms".
+/// Exactly: a whole number of a unit where that has no more than four digits, or is of seconds, "1500 ms", and else in
+/// the largest unit of which it is one or more, "2.0424 ms".
 impl fmt::Display for Duration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const MOST: u64 = 10_000;

@@ -1,8 +1,9 @@
 //! One timer wheel for both clocks.
 //!
 //! Eleven levels of 64 slots cover every nanosecond of an [`Instant`]: a deadline waits at the level of the highest six
-//! bits in which it differs from the wheel's present time, and moves down as time comes near. Arming and disarming touch
-//! one slot; expiry is exact to the nanosecond; deadlines that are equal expire in the order in which they were armed.
+//! bits in which it differs from the wheel's present time, and moves down as time comes near. Arming and disarming
+//! touch one slot; expiry is exact to the nanosecond; deadlines that are equal expire in the order in which they were
+//! armed.
 
 use core::num::NonZeroU32;
 
@@ -17,7 +18,8 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TimerId {
     index: u32,
-    /// Never 0, so that the room for a timer that is not armed takes no octet more than one that is: connections have many.
+    /// Never 0, so that the room for a timer that is not armed takes no octet more than one that is: connections have
+    /// many.
     generation: NonZeroU32,
 }
 

@@ -6,9 +6,11 @@ use crate::assembly::Record;
 use crate::graph::{NodeId, rewind};
 use crate::{Handle, Indication, Request};
 
-/// Where a primitive goes: the node, the port there (of its users where it goes down, of the layers below where it goes up), and whether down.
+/// Where a primitive goes: the node, the port there (of its users where it goes down, of the layers below where it goes
+/// up), and whether down.
 ///
-/// In one word, so that it is read as it was written: a processor waits for what was written in pieces and is read as a whole.
+/// In one word, so that it is read as it was written: a processor waits for what was written in pieces and is read as a
+/// whole.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hop(u64);
 
@@ -46,9 +48,9 @@ impl Hop {
 
 /// Primitives on their way, first in, first out.
 ///
-/// Most inputs are handed on as one primitive at a time, or two, so the first two have places of their own, where they are put and from where they are taken
-/// without any reckoning; behind them is a queue. Requests and indications are kept apart from where they go, and from each other, so that each is moved as a
-/// whole, once in and once out.
+/// Most inputs are handed on as one primitive at a time, or two, so the first two have places of their own, where they
+/// are put and from where they are taken without any reckoning; behind them is a queue. Requests and indications are
+/// kept apart from where they go, and from each other, so that each is moved as a whole, once in and once out.
 pub(crate) struct UnderWay {
     /// There is a first; a second; where there is none, nothing is queued.
     is_some: bool,
@@ -188,7 +190,8 @@ impl UnderWay {
             put(&mut self.second.indication, take(&mut queued.indications, NO_INDICATION));
         }
         if queued.hops.is_empty() {
-            // What comes next begins at the front of the room again, and so uses the same few lines of the cache each time.
+            // What comes next begins at the front of the room again, and so uses the same few lines of the cache each
+            // time.
             queued.rewind();
         }
     }

@@ -6,9 +6,10 @@ use kumiki_octets::Payload;
 
 /// A change of what an interface has.
 ///
-/// As [`Manage::Special`] it is asked for: of IP of the version of its addresses, or of UDP, which passes it on. As [`Report::Special`] it has happened, and
-/// every user of IP is told, and every user of UDP, whoever has asked for it. Conversations go on: what is from an address that has gone is not sent, and what
-/// is for it is dropped in silence, until it is there again or TCP gives up (RFC 9293 section 3.8.3). So it is in Linux.
+/// As [`Manage::Special`] it is asked for: of IP of the version of its addresses, or of UDP, which passes it on. As
+/// [`Report::Special`] it has happened, and every user of IP is told, and every user of UDP, whoever has asked for it.
+/// Conversations go on: what is from an address that has gone is not sent, and what is for it is dropped in silence,
+/// until it is there again or TCP gives up (RFC 9293 section 3.8.3). So it is in Linux.
 ///
 /// [`Manage::Special`]: kumiki_graph::Manage::Special
 /// [`Report::Special`]: kumiki_graph::Report::Special
@@ -51,8 +52,9 @@ impl Assignment {
     }
 }
 
-/// Who says what an interface has. What whoever has the host has given, nobody else takes: where a server grants an address that is there already, or takes one
-/// back, only its own is changed. Of MTUs that several have said the least counts. Whoever has the host takes what others have given, as on Linux.
+/// Who says what an interface has. What whoever has the host has given, nobody else takes: where a server grants an
+/// address that is there already, or takes one back, only its own is changed. Of MTUs that several have said the least
+/// counts. Whoever has the host takes what others have given, as on Linux.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Authority {
     /// Whoever has the host.
@@ -87,12 +89,14 @@ pub enum Change {
         address: IpAddr,
         /// How many leading bits of it name the network.
         prefix: u8,
-        /// Whether others on the link are asked first if they have it, where neighbours can be asked. IPv6 asks always (RFC 4862 section 5.4).
+        /// Whether others on the link are asked first if they have it, where neighbours can be asked. IPv6 asks always
+        /// (RFC 4862 section 5.4).
         probe: bool,
     },
     /// It is ours no longer.
     NoAddress(IpAddr),
-    /// Only told: somebody else on the link has the address, or we have it on another interface and a server offered it on this one, so that it is not ours there.
+    /// Only told: somebody else on the link has the address, or we have it on another interface and a server offered it
+    /// on this one, so that it is not ours there.
     Duplicate(IpAddr),
     /// A way to a network.
     Route(AssignedRoute),
@@ -102,8 +106,8 @@ pub enum Change {
     Mtu(Option<u32>),
 }
 
-/// An interface has come, or gone, as its device says. As [`Report::Special`](kumiki_graph::Report::Special) to every user of IP and of UDP: `Report::Up` and
-/// `Report::Down` say whether there is any.
+/// An interface has come, or gone, as its device says. As [`Report::Special`](kumiki_graph::Report::Special) to every
+/// user of IP and of UDP: `Report::Up` and `Report::Down` say whether there is any.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct InterfaceState {
     /// The place of the interface in the configuration of IP.
@@ -114,7 +118,8 @@ pub struct InterfaceState {
 
 impl Payload for InterfaceState {}
 
-/// Who looks up names, as the network says: all that `by` has told of at present. As [`Report::Special`](kumiki_graph::Report::Special), when they change.
+/// Who looks up names, as the network says: all that `by` has told of at present. As
+/// [`Report::Special`](kumiki_graph::Report::Special), when they change.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Resolvers {
     /// The place of the interface in the configuration of IP.

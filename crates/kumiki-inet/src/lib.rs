@@ -1,6 +1,7 @@
 //! The internet: TCP, UDP, both versions of IP, and links between them and a device.
 //!
-//! Each is a node of a graph ([`kumiki_graph::Protocol`]); its octets are in the file of the same name in `kumiki-wire`.
+//! Each is a node of a graph ([`kumiki_graph::Protocol`]); its octets are in the file of the same name in
+//! `kumiki-wire`.
 //!
 //! | layer | protocols |
 //! |---|---|
@@ -13,8 +14,8 @@
 //! # Unit data, by convention
 //!
 //! A unit's `destination` is where it goes in the terms of the layer that gets the request: a virtual channel for AAL5,
-//! AAL3/4 and LLC/SNAP, a MAC address for Ethernet, an IP address for IP, a socket for UDP. On an indication `source` is in
-//! those same terms; a unit that came over a virtual channel has that channel as its source.
+//! AAL3/4 and LLC/SNAP, a MAC address for Ethernet, an IP address for IP, a socket for UDP. On an indication `source`
+//! is in those same terms; a unit that came over a virtual channel has that channel as its source.
 
 pub mod arp;
 mod assignment;

@@ -1,4 +1,5 @@
-//! The derives of configurations: those that make settings of them, or, where nobody reads any (without the feature `settings`), those that make nothing.
+//! The derives of configurations: those that make settings of them, or, where nobody reads any (without the feature
+//! `settings`), those that make nothing.
 
 #[cfg(not(feature = "settings"))]
 pub(crate) use kumiki_settings::unread::{Settings, Word};

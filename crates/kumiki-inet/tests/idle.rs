@@ -1,4 +1,5 @@
-//! What an idle connection takes of memory: both ends, with what tables and timers keep for it, as the allocator counts it.
+//! What an idle connection takes of memory: both ends, with what tables and timers keep for it, as the allocator counts
+//! it.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: what fails stops it")]
 

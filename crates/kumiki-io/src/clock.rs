@@ -26,8 +26,8 @@ struct Parts {
     rope: OnceLock<Wire>,
 }
 
-/// What was done to a bell and not heard yet. A call of the operating system is made only where somebody needs it: a bell is rung for each packet of a
-/// busy program.
+/// What was done to a bell and not heard yet. A call of the operating system is made only where somebody needs it: a
+/// bell is rung for each packet of a busy program.
 #[derive(Debug, Default)]
 struct State {
     rung: bool,
@@ -123,7 +123,8 @@ impl Bell {
         }
     }
 
-    /// Ready where it is rung; otherwise the task of `cx` is woken when it is, and nothing else: no descriptor tells of that ring.
+    /// Ready where it is rung; otherwise the task of `cx` is woken when it is, and nothing else: no descriptor tells of
+    /// that ring.
     pub fn poll_rung(&self, cx: &Context<'_>) -> Poll<()> {
         let mut state = self.state();
         if state.rung {
@@ -269,8 +270,8 @@ impl RealClock {
         Self(std::time::Instant::now())
     }
 
-    /// Asks the kernel not to put off this thread's timers so that several expire together, as it does by 50 us otherwise. Where
-    /// there is no such request (elsewhere than on Linux) nothing changes.
+    /// Asks the kernel not to put off this thread's timers so that several expire together, as it does by 50 us
+    /// otherwise. Where there is no such request (elsewhere than on Linux) nothing changes.
     pub fn wait_without_slack(self) {
         // Nothing depends on it but lateness.
         #[cfg(target_os = "linux")]
@@ -298,8 +299,8 @@ impl Clock for RealClock {
     }
 }
 
-/// A clock whose time passes only by waiting for it, and then at once: for tests. It waits for no device. Clones show the same
-/// time.
+/// A clock whose time passes only by waiting for it, and then at once: for tests. It waits for no device. Clones show
+/// the same time.
 #[derive(Clone, Debug, Default)]
 pub struct ManualClock(Arc<AtomicU64>);
 

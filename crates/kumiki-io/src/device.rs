@@ -41,8 +41,8 @@ pub enum Arrival {
     Down,
     /// The device has room for so many octets more; only of one that says so from the start.
     Room(u64),
-    /// Much that is nobody's unit, or not yet a whole one: what follows may be there already, and is asked for after what else there is to do. So a
-    /// peer that sends nothing but that keeps nobody from it.
+    /// Much that is nobody's unit, or not yet a whole one: what follows may be there already, and is asked for after
+    /// what else there is to do. So a peer that sends nothing but that keeps nobody from it.
     NoUnit,
     /// What a device that has sessions of its own tells the layer above, in the words of all layers.
     Told(Indication),
@@ -75,7 +75,8 @@ impl<'a> Descriptors<'a> {
 
 /// A device from which packets or octets are read and to which they are written, without ever waiting.
 pub trait RealDevice: Send {
-    /// What to wait for; nothing where the device is between two peers and looks for the next by itself, whenever it is read from.
+    /// What to wait for; nothing where the device is between two peers and looks for the next by itself, whenever it is
+    /// read from.
     fn descriptors(&self) -> Descriptors<'_>;
 
     /// What has come next, if something has.
@@ -84,8 +85,8 @@ pub trait RealDevice: Send {
     /// Where the device is of no more use.
     fn receive(&mut self) -> io::Result<Option<Arrival>>;
 
-    /// Hands over one packet, which goes to `to`; [`Address::NONE`] is the peer that the device has, and a device with one peer
-    /// looks at no address.
+    /// Hands over one packet, which goes to `to`; [`Address::NONE`] is the peer that the device has, and a device with
+    /// one peer looks at no address.
     ///
     /// # Errors
     /// Where the device is of no more use.
@@ -96,8 +97,8 @@ pub trait RealDevice: Send {
         let _ = octets;
     }
 
-    /// Takes a primitive of a session, where the device has sessions; what it says to it comes as [`Arrival::Told`]. Of all others a
-    /// device without sessions takes credit alone.
+    /// Takes a primitive of a session, where the device has sessions; what it says to it comes as [`Arrival::Told`]. Of
+    /// all others a device without sessions takes credit alone.
     ///
     /// # Errors
     /// Where the device is of no more use; what is wrong with a session is told of that session.
@@ -108,8 +109,9 @@ pub trait RealDevice: Send {
         Ok(())
     }
 
-    /// Whether it is handed super-segments of TCP as they are, and packets whose checksum is yet to be written, and hands over such
-    /// itself ([`kumiki_octets::Meta`], [`kumiki_link::offload`]). Others see packets alone, each complete.
+    /// Whether it is handed super-segments of TCP as they are, and packets whose checksum is yet to be written, and
+    /// hands over such itself ([`kumiki_octets::Meta`], [`kumiki_link::offload`]). Others see packets alone, each
+    /// complete.
     fn takes_super_segments(&self) -> bool {
         false
     }

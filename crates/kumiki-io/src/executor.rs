@@ -6,17 +6,17 @@
 //! | Joined to others by | [`LinkEnd`]s, whose other ends may be in other threads, and devices of the machine ([`RealDevice`]) |
 //! | Left out | modelled CPUs, prices and memory: a real host has its own. A price list changes times inside a graph, and nothing waits for it. Cells at a device: an adapter is an element of its own |
 //!
-//! One pass reads the clock once, takes in what has come, moves due timers, lets each task handle one batch and hands on
-//! what went out. Passes follow each other as long as there is something to do; then the thread waits for the next deadline or
-//! for a bell. So deadlines are met late and in batches of whatever size has gathered meanwhile, and [`Uneven`] makes that
-//! worse on purpose: protocols must not notice, except by what time does to them.
+//! One pass reads the clock once, takes in what has come, moves due timers, lets each task handle one batch and hands
+//! on what went out. Passes follow each other as long as there is something to do; then the thread waits for the next
+//! deadline or for a bell. So deadlines are met late and in batches of whatever size has gathered meanwhile, and
+//! [`Uneven`] makes that worse on purpose: protocols must not notice, except by what time does to them.
 //!
-//! Of a device a pass reads what has come, up to a batch, before any task runs. So a task settles once for all of it, and a
-//! hundred segments that came together are acknowledged by one decision (RFC 9293, MUST-58). What a device has no room for
-//! waits, up to [`Pace::queue`] packets, and the thread then waits for room as well.
+//! Of a device a pass reads what has come, up to a batch, before any task runs. So a task settles once for all of it,
+//! and a hundred segments that came together are acknowledged by one decision (RFC 9293, MUST-58). What a device has no
+//! room for waits, up to [`Pace::queue`] packets, and the thread then waits for room as well.
 //!
-//! Media do not suffer from it: an [`Element`] is polled at its own deadlines, in their order, however late that is. So a line
-//! keeps its rate and a delay its length, and lateness does not add up from one element to the next.
+//! Media do not suffer from it: an [`Element`] is polled at its own deadlines, in their order, however late that is. So
+//! a line keeps its rate and a delay its length, and lateness does not add up from one element to the next.
 
 use std::collections::VecDeque;
 use std::io;
@@ -81,8 +81,8 @@ pub struct DeviceConfig {
     pub mtu: u32,
     /// How many units may be handed to it as one super-segment, which leaves in packets of at most one MTU
     /// ([`kumiki_link::offload`]), unless it goes to a device of the machine that takes it whole
-    /// ([`RealDevice::takes_super_segments`]). Above 1 what arrives is put together, too, and super-segments of such a device are
-    /// handed up as they are; otherwise they are cut before.
+    /// ([`RealDevice::takes_super_segments`]). Above 1 what arrives is put together, too, and super-segments of such a
+    /// device are handed up as they are; otherwise they are cut before.
     pub burst: u32,
 }
 
@@ -95,8 +95,8 @@ impl Default for DeviceConfig {
 /// How the executor goes about it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Pace {
-    /// The most inputs that a task handles before it settles, and the most packets that are read from a device before tasks
-    /// run; at least 1.
+    /// The most inputs that a task handles before it settles, and the most packets that are read from a device before
+    /// tasks run; at least 1.
     pub batch: usize,
     /// How many packets may wait for room in a device; more are dropped and counted.
     pub queue: usize,
@@ -115,8 +115,8 @@ impl Default for Pace {
     }
 }
 
-/// Deliberate unevenness, the same for the same seed: each batch has its own limit between 1 and [`Pace::batch`], and each wait
-/// lasts too long.
+/// Deliberate unevenness, the same for the same seed: each batch has its own limit between 1 and [`Pace::batch`], and
+/// each wait lasts too long.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Uneven {
     /// Fixes all that is random about it.
@@ -165,7 +165,8 @@ pub struct CannotStart {
     pub graph_error: GraphError,
 }
 
-/// So many things happen in the media in one pass at most: between two passes the caller's condition and the time are looked at.
+/// So many things happen in the media in one pass at most: between two passes the caller's condition and the time are
+/// looked at.
 const MEDIA_EVENTS: usize = 4096;
 
 /// Where in the media something happens next; at the same time in this order.
@@ -291,7 +292,8 @@ impl<C: Clock> Executor<C> {
         }
     }
 
-    /// Adds a graph; it must have its tasks, nodes and devices by now. Its tasks run in the order in which they were added.
+    /// Adds a graph; it must have its tasks, nodes and devices by now. Its tasks run in the order in which they were
+    /// added.
     pub fn add_graph(&mut self, name: &str, graph: Graph) -> GraphId {
         self.hosts.push(Host {
             name: name.to_owned(),
@@ -433,11 +435,11 @@ impl<C: Clock> Executor<C> {
         }
     }
 
-    /// Does what is due, in `passes` at most, and never waits: for loops of others. Says when there is something to do next by itself; that is
-    /// now where there is more, and never where only somebody else can bring something.
+    /// Does what is due, in `passes` at most, and never waits: for loops of others. Says when there is something to do
+    /// next by itself; that is now where there is more, and never where only somebody else can bring something.
     ///
-    /// What else it is to be called for: the [bell](Executor::bell), and [devices](Executor::watches) that are ready. Where it
-    /// [cannot go on](Executor::failure) it does nothing any more.
+    /// What else it is to be called for: the [bell](Executor::bell), and [devices](Executor::watches) that are ready.
+    /// Where it [cannot go on](Executor::failure) it does nothing any more.
     pub fn poll(&mut self, passes: usize) -> Option<Instant> {
         // Before anything is looked at: who rings meanwhile is heard the next time.
         self.bell.hear();
@@ -533,8 +535,8 @@ impl<C: Clock> Executor<C> {
         }
     }
 
-    /// Takes one batch from the device `number` of the machine, and lets it have what waits for room; false where there was
-    /// neither.
+    /// Takes one batch from the device `number` of the machine, and lets it have what waits for room; false where there
+    /// was neither.
     fn read(&mut self, number: usize) -> bool {
         let Some(real) = self.real.get_mut(number) else {
             return false;
@@ -582,8 +584,8 @@ impl<C: Clock> Executor<C> {
         moved || changed || room > 0 || read > 0 || passed_over
     }
 
-    /// Tells the graph that the device `number` of the machine is joined to whether somebody is there, behind what came before.
-    /// What is between them hears nothing.
+    /// Tells the graph that the device `number` of the machine is joined to whether somebody is there, behind what came
+    /// before. What is between them hears nothing.
     fn tell_state(&mut self, number: usize) {
         self.carry();
         let now = self.media_time;
@@ -618,8 +620,8 @@ impl<C: Clock> Executor<C> {
         }
     }
 
-    /// Lets the devices of the machine write what they hold back; true where one has got rid of it that could not before: it has room to tell
-    /// of, and nothing to wait for that would have it asked.
+    /// Lets the devices of the machine write what they hold back; true where one has got rid of it that could not
+    /// before: it has room to tell of, and nothing to wait for that would have it asked.
     fn flush(&mut self) -> bool {
         let mut freed = false;
         for (number, real) in self.real.iter_mut().enumerate() {

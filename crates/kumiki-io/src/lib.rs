@@ -1,4 +1,5 @@
-//! Real time: clocks, an executor that works in batches, devices of the machine, links in memory, and captures for other tools.
+//! Real time: clocks, an executor that works in batches, devices of the machine, links in memory, and captures for
+//! other tools.
 //!
 //! | read | for |
 //! |---|---|

@@ -1,7 +1,7 @@
 //! What is typed at a terminal and not shown: passwords.
 //!
-//! The terminal goes on to make lines of what is typed, with all that its driver lets people mend; only the echo is off. Whatever ends the asking, a signal too, sets
-//! the terminal back.
+//! The terminal goes on to make lines of what is typed, with all that its driver lets people mend; only the echo is
+//! off. Whatever ends the asking, a signal too, sets the terminal back.
 //!
 //! **Left out**: who stops the process there (Ctrl-Z) leaves the terminal to the shell, which sets it back itself.
 
@@ -68,8 +68,8 @@ impl Drop for CaughtSignals {
 /// Asks at the terminal that is standard input, by standard error, and gives the line that is typed, without its end.
 ///
 /// # Errors
-/// [`io::ErrorKind::Interrupted`] where a signal came that ends processes, [`io::ErrorKind::UnexpectedEof`] where the terminal ended before a line did; what the system
-/// says where standard input is no terminal, and of what is no UTF-8.
+/// [`io::ErrorKind::Interrupted`] where a signal came that ends processes, [`io::ErrorKind::UnexpectedEof`] where the
+/// terminal ended before a line did; what the system says where standard input is no terminal, and of what is no UTF-8.
 pub fn secret(question: &str) -> io::Result<String> {
     let heard = CaughtSignals::listen()?;
     let _mute = EchoOff::standard_input()?;

@@ -17,7 +17,8 @@ use crate::device::{Arrival, Descriptors, RealDevice, Sent};
 
 /// Octets before a frame.
 const HEADER: usize = 4;
-/// So many pieces of the line are taken at once without a frame in them: who sends empty records, or single octets, is not waited for.
+/// So many pieces of the line are taken at once without a frame in them: who sends empty records, or single octets, is
+/// not waited for.
 const PIECES: usize = 4;
 /// The longest frame.
 pub const MOST: usize = u16::MAX as usize;

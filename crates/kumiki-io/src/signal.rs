@@ -1,5 +1,5 @@
-//! Ctrl-C and hang-ups: a wish to end, heard by an executor between two passes, or to read files again; whether the terminal is ours; and files that may grow no
-//! more.
+//! Ctrl-C and hang-ups: a wish to end, heard by an executor between two passes, or to read files again; whether the
+//! terminal is ours; and files that may grow no more.
 
 use std::io;
 use std::sync::Arc;
@@ -23,13 +23,14 @@ const fn status(signal: i32) -> u8 {
     128 | signal.to_le_bytes()[0] & 0x7f
 }
 
-/// From here on who writes beyond the limit of a file's size (`ulimit -f`) is told by an error, and `SIGXFSZ` does not end the process. Programs that it starts
-/// have the signal as it was.
+/// From here on who writes beyond the limit of a file's size (`ulimit -f`) is told by an error, and `SIGXFSZ` does not
+/// end the process. Programs that it starts have the signal as it was.
 ///
 /// # Errors
 /// Where the process may have no more handlers.
 pub fn hear_of_long_files() -> io::Result<()> {
-    // A handler, for what is ignored stays so in the programs that are started. That it was called says nothing beside the error.
+    // A handler, for what is ignored stays so in the programs that are started. That it was called says nothing beside
+    // the error.
     flag::register(SIGXFSZ, Arc::default()).map(drop)
 }
 
@@ -42,8 +43,8 @@ fn ignores_hangups() -> bool {
 }
 
 impl ShutdownRequest {
-    /// From here on the first `SIGINT`, `SIGTERM` or `SIGHUP` is taken as a wish to end and rings `bell`; the second ends the process at
-    /// once. A `SIGHUP` that this process was started to ignore stays ignored.
+    /// From here on the first `SIGINT`, `SIGTERM` or `SIGHUP` is taken as a wish to end and rings `bell`; the second
+    /// ends the process at once. A `SIGHUP` that this process was started to ignore stays ignored.
     ///
     /// # Errors
     /// Where the process may have no more descriptors or handlers.
@@ -90,7 +91,8 @@ impl ShutdownRequest {
         self.made.load(Ordering::SeqCst)
     }
 
-    /// The status of a process that ends because of it: 130 for `SIGINT`, 143 for `SIGTERM`; 0 where it has not been made.
+    /// The status of a process that ends because of it: 130 for `SIGINT`, 143 for `SIGTERM`; 0 where it has not been
+    /// made.
     #[must_use]
     pub fn status(&self) -> u8 {
         u8::try_from(self.status.load(Ordering::SeqCst)).unwrap_or(u8::MAX)
@@ -123,7 +125,8 @@ impl Hangup {
     }
 }
 
-/// Whether this process may read from the terminal on its standard input: a process in the background is stopped for that.
+/// Whether this process may read from the terminal on its standard input: a process in the background is stopped for
+/// that.
 #[must_use]
 pub fn is_in_foreground() -> bool {
     let foreground = rustix::termios::tcgetpgrp(io::stdin());

@@ -7,8 +7,9 @@
 //! | Room | the device holds up to [`HELD`] octets that the socket has no room for, or what [`Stream::holding`] says, and little more memory than that, however short the messages are. It says how much room it has ([`Arrival::Room`]), at first and whenever the socket has taken some; who sends more than that is kept waiting by the executor, as with any device. It reads only what it was granted ([`RealDevice::grant`]), so a slow reader slows the peer down and not this memory |
 //! | Left out | connecting and listening, which are `std::net`'s, and `crate::sockets`' for many of them; urgent data; half-closed connections: the peer's end of file is the end of the stream |
 //!
-//! Nagle's algorithm is off: what is written together leaves together, so it could only delay. A peer that has it sends a short segment behind another only when that is acknowledged, so
-//! what was read to its end is acknowledged at once: a delayed acknowledgment would cost 40 ms for each such pair, which is each small file of an old responder.
+//! Nagle's algorithm is off: what is written together leaves together, so it could only delay. A peer that has it sends
+//! a short segment behind another only when that is acknowledged, so what was read to its end is acknowledged at once:
+//! a delayed acknowledgment would cost 40 ms for each such pair, which is each small file of an old responder.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -27,13 +28,16 @@ mod tests;
 
 /// The most octets of one read: a page of the largest size that is recycled.
 pub const PIECE: usize = 64 * 1024;
-/// The most octets that wait for room in the socket, unless [`Stream::holding`] says otherwise: what a peer that does not read can have this process keep, beside what the kernel keeps.
+/// The most octets that wait for room in the socket, unless [`Stream::holding`] says otherwise: what a peer that does
+/// not read can have this process keep, beside what the kernel keeps.
 pub const HELD: usize = 32 * 1024;
 /// Pieces of one write; Linux takes 1024.
 const PARTS: usize = 256;
-/// Fewer octets than this are copied out of the page that they were read into, to memory of their size: they would hold on to all of it.
+/// Fewer octets than this are copied out of the page that they were read into, to memory of their size: they would hold
+/// on to all of it.
 const FEW: usize = PIECE / 4;
-/// Messages of fewer octets are copied behind one another: each that waits by itself takes some hundred octets beside its own.
+/// Messages of fewer octets are copied behind one another: each that waits by itself takes some hundred octets beside
+/// its own.
 const SHORT: usize = 1024;
 
 /// A connection; see the module.
@@ -81,8 +85,8 @@ pub fn has_hung_up(socket: &impl AsFd) -> bool {
     found.is_ok() && watched.iter().any(|it| it.revents().intersects(gone))
 }
 
-/// Lets as many callers wait in the kernel's queue as it allows: where that is full, the next one's SYN is lost, and comes again a second later. A second `listen` sets it
-/// (listen(2)).
+/// Lets as many callers wait in the kernel's queue as it allows: where that is full, the next one's SYN is lost, and
+/// comes again a second later. A second `listen` sets it (listen(2)).
 #[cfg(target_os = "linux")]
 pub fn deepen(listener: &impl AsFd) {
     // Where it does not, the queue is shorter.
@@ -152,7 +156,8 @@ impl Stream {
         };
         self.granted = self.granted.saturating_sub(read as u64);
         if read < piece {
-            // All is read, and the peer may wait for its acknowledgment with what comes next (Nagle). The kernel forgets this whenever it likes.
+            // All is read, and the peer may wait for its acknowledgment with what comes next (Nagle). The kernel
+            // forgets this whenever it likes.
             let _ = rustix::net::sockopt::set_tcp_quickack(&self.socket, true);
         }
         if read < FEW {

@@ -11,19 +11,20 @@
 //!
 //! # Super-segments
 //!
-//! With that header one read or write moves up to 64 KiB of a TCP connection, and nobody sums what never was on a wire. What is
-//! read so says in its [`Meta`](kumiki_octets::Meta) how it is cut, and that its checksum is yet to be written
-//! ([`Checksum::Partial`](kumiki_octets::Checksum::Partial)): TCP and UDP do not verify such a sum, as there is none, and who passes
-//! the packet on to where others could harm it completes it ([`kumiki_link::offload::cut()`]; the executor does). Many datagrams of UDP
-//! that the kernel hands over as one are cut here. What the kernel does not take in one piece it gets in packets, from then on.
+//! With that header one read or write moves up to 64 KiB of a TCP connection, and nobody sums what never was on a wire.
+//! What is read so says in its [`Meta`](kumiki_octets::Meta) how it is cut, and that its checksum is yet to be written
+//! ([`Checksum::Partial`](kumiki_octets::Checksum::Partial)): TCP and UDP do not verify such a sum, as there is none,
+//! and who passes the packet on to where others could harm it completes it ([`kumiki_link::offload::cut()`]; the
+//! executor does). Many datagrams of UDP that the kernel hands over as one are cut here. What the kernel does not take
+//! in one piece it gets in packets, from then on.
 //!
-//! The device lives as long as the program that made it, unless it was made before and made to last (`ip tuntap add`). To make
-//! one, or to give the kernel's end an address, takes `CAP_NET_ADMIN` in the network namespace; to use one that lasts does not,
-//! where its owner is the user.
+//! The device lives as long as the program that made it, unless it was made before and made to last (`ip tuntap add`).
+//! To make one, or to give the kernel's end an address, takes `CAP_NET_ADMIN` in the network namespace; to use one that
+//! lasts does not, where its owner is the user.
 //!
-//! Written here rather than taken from a crate: what is needed is one `open`, one `ioctl` and six requests to configure the
-//! interface. The crates for TUN devices bring the same calls for seven operating systems, and an asynchronous runtime or a
-//! netlink library with them.
+//! Written here rather than taken from a crate: what is needed is one `open`, one `ioctl` and six requests to configure
+//! the interface. The crates for TUN devices bring the same calls for seven operating systems, and an asynchronous
+//! runtime or a netlink library with them.
 
 use std::io;
 use std::net::IpAddr;
@@ -50,8 +51,9 @@ use virtio::Virtio;
 
 const CLONE_DEVICE: &str = "/dev/net/tun";
 
-/// How many packets may wait for us in the kernel. A device has 500 by itself; a thousand connections that begin together send ten each (RFC 6928), and what does
-/// not fit is lost, retransmitted, and from then on sent in single packets. They wait for nothing but this process.
+/// How many packets may wait for us in the kernel. A device has 500 by itself; a thousand connections that begin
+/// together send ten each (RFC 6928), and what does not fit is lost, retransmitted, and from then on sent in single
+/// packets. They wait for nothing but this process.
 const QUEUE: u16 = 10_000;
 
 /// Longest name of an interface: `IFNAMSIZ` less the NUL at its end.
@@ -69,7 +71,8 @@ pub fn check_name(name: &str) -> Result<(), String> {
 /// What names of interfaces are.
 const NAMES: &str = "name has 1 to 15 octets, and no slash, colon, percent sign or blank";
 
-/// What an Ethernet frame has around its payload: two addresses, a type, and perhaps a VLAN tag of IEEE 802.1Q and one of 802.1ad.
+/// What an Ethernet frame has around its payload: two addresses, a type, and perhaps a VLAN tag of IEEE 802.1Q and one
+/// of 802.1ad.
 const ETHERNET: usize = 14 + 2 * 4;
 
 /// What crosses a device.
@@ -151,7 +154,8 @@ pub enum Packets {
 pub struct TunConfig {
     /// What crosses it.
     pub layer: Layer,
-    /// The most octets of a datagram, of TAP those of a frame's payload; of plain packets that are longer the rest is not read.
+    /// The most octets of a datagram, of TAP those of a frame's payload; of plain packets that are longer the rest is
+    /// not read.
     pub mtu: u16,
     /// What crosses it at once.
     pub packets: Packets,
@@ -174,7 +178,8 @@ pub struct Tun {
 }
 
 impl Tun {
-    /// Opens the TUN device called `name`, which is made where there is none; super-segments cross it where the kernel knows how.
+    /// Opens the TUN device called `name`, which is made where there is none; super-segments cross it where the kernel
+    /// knows how.
     ///
     /// # Errors
     /// [`TunError`] where the name cannot be one, there is no `/dev/net/tun`, or the kernel refuses.
@@ -190,8 +195,8 @@ impl Tun {
         Self::open_as(name, TunConfig { layer: Layer::Ethernet, mtu, packets: Packets::Any })
     }
 
-    /// As [`Tun::open`], and has the kernel take the interface for one of X.25 (`ARPHRD_X25`): its packets begin with an octet that says what
-    /// they are (`Documentation/networking/x25-iface.rst`). It must be down for that.
+    /// As [`Tun::open`], and has the kernel take the interface for one of X.25 (`ARPHRD_X25`): its packets begin with
+    /// an octet that says what they are (`Documentation/networking/x25-iface.rst`). It must be down for that.
     ///
     /// # Errors
     /// As [`Tun::open`].
@@ -217,8 +222,9 @@ impl Tun {
         Self::attach(name, config, 0)
     }
 
-    /// As [`Tun::open`], with so many queues, 1 at least: each is a device of its own for whoever reads and writes it, and all are one to the kernel. What belongs to
-    /// one flow it hands to the queue from which that was written last; until one was, and three seconds after that, it chooses.
+    /// As [`Tun::open`], with so many queues, 1 at least: each is a device of its own for whoever reads and writes it,
+    /// and all are one to the kernel. What belongs to one flow it hands to the queue from which that was written last;
+    /// until one was, and three seconds after that, it chooses.
     ///
     /// A device that lasts must have been made for several (`ip tuntap add ... multi_queue`).
     ///
@@ -235,7 +241,8 @@ impl Tun {
     pub fn open_queues_as(name: &str, config: TunConfig, queues: usize) -> Result<Vec<Self>, TunError> {
         let several = if queues > 1 { IFF_MULTI_QUEUE } else { 0 };
         let first = Self::attach(name, config, several)?;
-        // What the kernel has not granted the first is not asked for again: all have the same in front of their packets.
+        // What the kernel has not granted the first is not asked for again: all have the same in front of their
+        // packets.
         let packets = if first.virtio.is_some() { Packets::Any } else { Packets::Plain };
         let mut all = vec![first];
         for _ in 1..queues {
@@ -298,7 +305,8 @@ impl Tun {
         Ok(Self { file, layer, name: name.to_owned(), most: layer.most(mtu), virtio, plain, packet: Vec::new() })
     }
 
-    /// A device that another process has opened and handed over; `mtu` is as in [`TunConfig::mtu`]. What else it is the kernel knows.
+    /// A device that another process has opened and handed over; `mtu` is as in [`TunConfig::mtu`]. What else it is the
+    /// kernel knows.
     ///
     /// # Errors
     /// Where it is no such device, or cannot be told not to wait.
@@ -330,7 +338,8 @@ impl Tun {
         KernelEnd { layer: self.layer, name: self.name.clone(), number: None }
     }
 
-    /// Gives the kernel's end an address and the length of its prefix, an MTU, and, for root, a queue of 10,000 packets, and brings it up.
+    /// Gives the kernel's end an address and the length of its prefix, an MTU, and, for root, a queue of 10,000
+    /// packets, and brings it up.
     ///
     /// # Errors
     /// [`TunError`] where the kernel refuses.

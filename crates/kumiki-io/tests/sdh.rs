@@ -16,7 +16,8 @@ const FIELDS: [&str; 15] = [
 /// What tshark reads in each frame of a capture; `None`, with the reason printed, where there is no tshark and
 /// `KUMIKI_REQUIRE_TSHARK` is not set.
 fn tshark(capture: &Path) -> Option<Vec<Vec<String>>> {
-    // User 13 is link type 160. tshark does not descramble, so that what is captured is the frame before it is scrambled.
+    // User 13 is link type 160. tshark does not descramble, so that what is captured is the frame before it is
+    // scrambled.
     let user = ["-o", r#"uat:user_dlts:"User 13 (DLT=160)","sdh","0","","0","""#];
     let mut rows = kumiki_watchdog::peers::tshark_fields(capture, &user, &FIELDS)?;
     for cell in rows.iter_mut().flatten() {

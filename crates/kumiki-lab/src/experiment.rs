@@ -119,7 +119,8 @@ pub fn graph_of_host(
     Ok((built.host.graph, built.devices))
 }
 
-/// A node of the kind `kind` on the layers `below`, from settings as a scenario has them: for graphs that are no host's.
+/// A node of the kind `kind` on the layers `below`, from settings as a scenario has them: for graphs that are no
+/// host's.
 ///
 /// # Errors
 /// A [`ScenarioError`] whose path begins at the node's settings.
@@ -192,7 +193,8 @@ pub struct Run {
     pub parts: usize,
     /// What crossed the access points on record, by host; of each host, even if nothing did.
     pub captured: Vec<Captured>,
-    /// The traces of connections: first those of the ends that write, load by load and in the order of the flows, then the others, by host.
+    /// The traces of connections: first those of the ends that write, load by load and in the order of the flows, then
+    /// the others, by host.
     pub traces: Vec<Connection>,
     /// Values over time, where they were asked for.
     pub samples: Option<Samples>,
@@ -303,9 +305,9 @@ impl Experiment {
         self.run_on(1)
     }
 
-    /// The same on up to so many cores, with what crosses the access points on record kept in files on the file system of `directory`, or in memory, of each PDU
-    /// no more than the first `snaplen` octets, or all where that is 0; gives that as well, by host, of those with access points on record. In the run itself
-    /// nothing of it is then.
+    /// The same on up to so many cores, with what crosses the access points on record kept in files on the file system
+    /// of `directory`, or in memory, of each PDU no more than the first `snaplen` octets, or all where that is 0; gives
+    /// that as well, by host, of those with access points on record. In the run itself nothing of it is then.
     ///
     /// # Errors
     ///
@@ -324,8 +326,9 @@ impl Experiment {
         Ok((run, spools))
     }
 
-    /// The same on up to so many cores, where that is faster. What is looked at when a transfer begins and ends is looked at between two events, and
-    /// so where one core runs all; a world that can not be [divided](World::set_cores) has one as well.
+    /// The same on up to so many cores, where that is faster. What is looked at when a transfer begins and ends is
+    /// looked at between two events, and so where one core runs all; a world that can not be
+    /// [divided](World::set_cores) has one as well.
     #[must_use]
     pub fn run_on(mut self, cores: usize) -> Run {
         let mut run = self.run_with(cores, &mut Taps::default());
@@ -369,7 +372,8 @@ impl Experiment {
         Run { measured, ended, parts, captured, traces, samples, course, standstill }
     }
 
-    /// Runs until all loads are done, and no longer than to `end`. Whether they are is looked at each so often from `began` on.
+    /// Runs until all loads are done, and no longer than to `end`. Whether they are is looked at each so often from
+    /// `began` on.
     fn run_until_done(&mut self, (began, end): (Instant, Instant), (watch, taps): (&mut Watch, &mut Taps)) {
         const EVERY: Duration = Duration::from_millis(10);
         let (hosts, loads) = (self.hosts.clone(), self.loads.clone());
@@ -404,8 +408,8 @@ impl Experiment {
         }
     }
 
-    /// Lets `run` go on to `end`, with a stop wherever something is to be looked at, until it says that all is done. What it has the world run by says
-    /// whether to go on.
+    /// Lets `run` go on to `end`, with a stop wherever something is to be looked at, until it says that all is done.
+    /// What it has the world run by says whether to go on.
     fn run_to(
         &mut self,
         end: Instant,
@@ -492,7 +496,8 @@ fn known(specs: &BTreeMap<String, Host>) -> Vec<(String, IpAddr)> {
     specs.iter().flat_map(of_host).collect()
 }
 
-/// How many rounds an instant may have with so many hosts: on a shared medium each may call out to all at once, as when all ask for an address.
+/// How many rounds an instant may have with so many hosts: on a shared medium each may call out to all at once, as when
+/// all ask for an address.
 fn rounds(hosts: usize) -> u64 {
     const FOR_EACH: u64 = 16;
     let hosts = hosts as u64;

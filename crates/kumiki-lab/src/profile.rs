@@ -1,8 +1,8 @@
 //! Profiles: what the work of a host costs, as data with provenance.
 //!
-//! A scenario names a profile in `profiles/` of this repository, which are compiled in, or one of the user's by a path. `zero`,
-//! which has no CPU cost, is no file. A profile is read and checked as a whole, [`load`]: every value has its unit and
-//! says where it comes from, prices are of work that is counted, tasks are on CPUs that there are.
+//! A scenario names a profile in `profiles/` of this repository, which are compiled in, or one of the user's by a path.
+//! `zero`, which has no CPU cost, is no file. A profile is read and checked as a whole, [`load`]: every value has its
+//! unit and says where it comes from, prices are of work that is counted, tasks are on CPUs that there are.
 //!
 //! Prices may have fractions of a nanosecond (`46.1 ns`), as they are per octet; they are kept in picoseconds.
 
@@ -61,8 +61,8 @@ pub struct Profile {
         example = "{ upper = { nodes = [\"tcp\"], from = \"section 3\" } }"
     )]
     pub task: BTreeMap<String, Task>,
-    /// What a kind of work costs in a node, by its name or kind: `push`, `pop`, `expire`, `send`, `deliver`, `copy`, `sum`, `wake`, `call`, `switch`, `map`,
-    /// `octet`; of `copy`, `sum` and `octet` for each octet.
+    /// What a kind of work costs in a node, by its name or kind: `push`, `pop`, `expire`, `send`, `deliver`, `copy`,
+    /// `sum`, `wake`, `call`, `switch`, `map`, `octet`; of `copy`, `sum` and `octet` for each octet.
     #[serde(default)]
     #[key(
         is = "a table of tables of sourced times",

@@ -135,7 +135,8 @@ impl Progress {
         self.show();
     }
 
-    /// Says what the steps cost beside each other, so many of which are under way at a time; then they need not be alike for the estimate.
+    /// Says what the steps cost beside each other, so many of which are under way at a time; then they need not be
+    /// alike for the estimate.
     pub fn foresee(&mut self, costs: impl IntoIterator<Item = Cost>, jobs: usize) {
         self.course.foresee(costs, jobs);
     }
@@ -148,8 +149,8 @@ impl Progress {
         }
     }
 
-    /// All that was done before this began is told of: shows where it stands, and how long the rest will take. A program that is told hears of its own steps
-    /// alone.
+    /// All that was done before this began is told of: shows where it stands, and how long the rest will take. A
+    /// program that is told hears of its own steps alone.
     pub fn begun(&mut self) {
         if self.course.steps() == 0 {
             return;
@@ -195,7 +196,8 @@ impl Progress {
         }
     }
 
-    /// Says what is being done now that all steps are: at once beside the bar, and on a line of its own where nothing was said for a while.
+    /// Says what is being done now that all steps are: at once beside the bar, and on a line of its own where nothing
+    /// was said for a while.
     pub fn then(&mut self, what: &str) {
         self.doing(what);
         if matches!(self.form, Form::Lines)

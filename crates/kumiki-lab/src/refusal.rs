@@ -1,6 +1,7 @@
 //! What the file system says no to, in words: what is in the way, and what would help.
 //!
-//! Every command tells of places so, whichever option names them. The number that the operating system has for its reason says nothing to who reads it.
+//! Every command tells of places so, whichever option names them. The number that the operating system has for its
+//! reason says nothing to who reads it.
 
 use core::ops::RangeInclusive;
 use std::fs;
@@ -18,7 +19,8 @@ pub enum Access {
     Write,
 }
 
-/// Why `path` cannot be read or written, without its name. What somebody else put into words (an error that is not of the operating system) stays as it is.
+/// Why `path` cannot be read or written, without its name. What somebody else put into words (an error that is not of
+/// the operating system) stays as it is.
 #[must_use]
 pub fn words(path: &Path, why: &io::Error, access: Access) -> String {
     if why.raw_os_error().is_none() {
@@ -86,7 +88,8 @@ pub fn unnumbered(text: &str) -> String {
 /// What is said of a text that ends before its time.
 pub(crate) const CUT_OFF: &str = "it is cut off";
 
-/// Why a text is not the JSON that was asked for, without the place in it, which means nothing where it is one line of a file.
+/// Why a text is not the JSON that was asked for, without the place in it, which means nothing where it is one line of
+/// a file.
 #[must_use]
 pub fn json_words(why: &serde_json::Error) -> String {
     match why.classify() {
@@ -154,7 +157,8 @@ pub(crate) fn worded(wanted: &str) -> String {
     }
 }
 
-/// Tries whether a file can be written at `path`, so that nobody does what has no place to go to. What is no file, such as a pipe or a device, is not opened, and none is left.
+/// Tries whether a file can be written at `path`, so that nobody does what has no place to go to. What is no file, such
+/// as a pipe or a device, is not opened, and none is left.
 ///
 /// # Errors
 /// Why not.

@@ -1,9 +1,9 @@
 //! Running scenarios: all points on several threads, their repetitions, and what is made of the results.
 //!
-//! Everything is read and checked before anything runs ([`Plan::new`]), so that a mistake costs no time and leaves no files.
-//! Results stand in the order of the scenarios and their points, however many threads ran them; with the same seeds they
-//! are the same octets. What has ended is in a [`Journal`] at once, so that a run can go on after anything has ended it, and its points
-//! can be run in shards on several machines ([`Merged`]).
+//! Everything is read and checked before anything runs ([`Plan::new`]), so that a mistake costs no time and leaves no
+//! files. Results stand in the order of the scenarios and their points, however many threads ran them; with the same
+//! seeds they are the same octets. What has ended is in a [`Journal`] at once, so that a run can go on after anything
+//! has ended it, and its points can be run in shards on several machines ([`Merged`]).
 //!
 //! What a point *does* is behind the trait [`Runner`]: this module knows no protocol.
 
@@ -57,20 +57,22 @@ pub use run::{Interruption, Options, is_of_first_run};
 pub use shard::Shard;
 pub use verdicts::{Judgement, Verdict, origins, summary, to_jsonl};
 
-/// The commit that the program was built of, where whoever built it has said so. No build script asks for it: a build is to follow from its sources alone.
+/// The commit that the program was built of, where whoever built it has said so. No build script asks for it: a build
+/// is to follow from its sources alone.
 pub const COMMIT: Option<&str> = option_env!("KUMIKI_COMMIT");
 
 /// In the place of a result: the point was not begun, or not finished.
 const NOT_RUN: &str = "it was not run";
 
-/// Figures and captures are called by the scenario, with more before and behind, also while they are half-written; 255 octets are what file systems take.
+/// Figures and captures are called by the scenario, with more before and behind, also while they are half-written; 255
+/// octets are what file systems take.
 const LONGEST_NAME: usize = 200;
 
 /// What one run gives.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
-    /// Its rows, the first of which is the point's result; from [`Point::row`]. What identifies them (paper, figure, series,
-    /// what is varied, seed, repetition, the paper's value, version) is put in again afterwards.
+    /// Its rows, the first of which is the point's result; from [`Point::row`]. What identifies them (paper, figure,
+    /// series, what is varied, seed, repetition, the paper's value, version) is put in again afterwards.
     pub rows: Vec<Row>,
     /// Captures: the name of the file, such as `a.atm0.pcapng`, and what is in it.
     pub captures: Vec<(String, Contents)>,
@@ -78,7 +80,8 @@ pub struct Outcome {
     pub notes: Vec<String>,
     /// Lines in the figure that nothing can exceed: what, and at how many Mb/s. Drawn where `[report]` has a `limit`.
     pub limits: Vec<(String, f64)>,
-    /// Why it failed, where it did and the rows say how far it came: they are among the rows, and the point among those that failed.
+    /// Why it failed, where it did and the rows say how far it came: they are among the rows, and the point among those
+    /// that failed.
     pub failed: Option<String>,
 }
 
@@ -87,8 +90,8 @@ pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// What runs a point. Called from several threads at once.
 pub trait Runner: Sync {
-    /// Whether the point can run: layers that fit, settings that exist, windows that are possible. Called for all points
-    /// before the first runs; must not take long.
+    /// Whether the point can run: layers that fit, settings that exist, windows that are possible. Called for all
+    /// points before the first runs; must not take long.
     ///
     /// # Errors
     ///
@@ -101,7 +104,8 @@ pub trait Runner: Sync {
     ///
     /// # Errors
     ///
-    /// [`Failure`] where it ran and failed; the other points run all the same, unless it is an [`OutputError`]: what cannot be written ends all runs.
+    /// [`Failure`] where it ran and failed; the other points run all the same, unless it is an [`OutputError`]: what
+    /// cannot be written ends all runs.
     fn run(&self, point: &Point) -> Result<Outcome, Failure>;
 
     /// The same on up to so many cores, where that is faster.
@@ -258,8 +262,8 @@ impl Results {
         &self.name
     }
 
-    /// The rows of all points, in order. Of points that were kept in a journal here is what tables, figures and verdicts look at; [`Results::whole_rows`] has
-    /// everything.
+    /// The rows of all points, in order. Of points that were kept in a journal here is what tables, figures and
+    /// verdicts look at; [`Results::whole_rows`] has everything.
     pub fn rows(&self) -> impl Iterator<Item = &Row> {
         self.rows_of_points().flat_map(|(_, rows)| rows)
     }
@@ -274,8 +278,9 @@ impl Results {
             .collect()
     }
 
-    /// The rows of each point that ended, or failed and has rows all the same, in order and whole, with the number of the point in its scenario. What was kept in a journal is read there, point by
-    /// point, so that memory is for one of them. An error is that the journal cannot be read any more.
+    /// The rows of each point that ended, or failed and has rows all the same, in order and whole, with the number of
+    /// the point in its scenario. What was kept in a journal is read there, point by point, so that memory is for one
+    /// of them. An error is that the journal cannot be read any more.
     pub fn whole_rows(&self) -> impl Iterator<Item = Result<(usize, Vec<Row>), OutputError>> {
         self.points.iter().filter_map(|(point, result)| match result {
             Ok(done) => Some(done.whole().map(|rows| (point.index, rows))),
@@ -283,7 +288,8 @@ impl Results {
         })
     }
 
-    /// The rows of each point that ended, or failed and has rows all the same, in order, with the number of the point in its scenario; of what was kept in a journal as [`Results::rows`] has them.
+    /// The rows of each point that ended, or failed and has rows all the same, in order, with the number of the point
+    /// in its scenario; of what was kept in a journal as [`Results::rows`] has them.
     pub fn rows_of_points(&self) -> impl Iterator<Item = (usize, &[Row])> {
         let all = self.points.iter().map(|(point, result)| {
             let (Ok(PointResult { rows, .. }) | Err(Failed { rows, .. })) = result;
@@ -380,7 +386,8 @@ pub fn write_rows_and_figures(output: &Output, results: &[Results]) -> Result<Ve
     Ok(files)
 }
 
-/// Writes the page of all results, with `flows` on it (to read captures is for who calls) and what [`Output::RUN`] says of where it comes from; says where.
+/// Writes the page of all results, with `flows` on it (to read captures is for who calls) and what [`Output::RUN`] says
+/// of where it comes from; says where.
 ///
 /// # Errors
 ///

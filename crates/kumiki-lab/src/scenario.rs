@@ -1,7 +1,7 @@
 //! Scenarios: an experiment as data.
 //!
-//! One TOML file names the hosts with their graphs, the media between them, the load, what to vary, what to report and the
-//! paper's values to compare with. A new experiment is a new file.
+//! One TOML file names the hosts with their graphs, the media between them, the load, what to vary, what to report and
+//! the paper's values to compare with. A new experiment is a new file.
 //!
 //! Quantities are written with their units ("20 ms", "149.76 Mb/s", "48 KiB").
 //!
@@ -10,11 +10,11 @@
 //! # Names for values
 //!
 //! A value may name a defined or varied one as `${name}`; it is put in as text before anything is read, so it can stand
-//! for any part of a value. Where it is the whole of a string, it keeps its type: `sessions = "${sessions}"` is a number,
-//! and `graph = "${stack}"` a list where `stack` is defined as one. `${rtt / 2}` and `${rtt * 2}` work on numbers
-//! and quantities, and a name may be made of others: `${stack_${series}}`. No names are replaced in the tables that make
-//! points out of a scenario (`define` apart, whose values are looked at where they are used): `vary`, `quick`, `skip`,
-//! `compare`, `trend`, `claim`.
+//! for any part of a value. Where it is the whole of a string, it keeps its type: `sessions = "${sessions}"` is a
+//! number, and `graph = "${stack}"` a list where `stack` is defined as one. `${rtt / 2}` and `${rtt * 2}` work on
+//! numbers and quantities, and a name may be made of others: `${stack_${series}}`. No names are replaced in the tables
+//! that make points out of a scenario (`define` apart, whose values are looked at where they are used): `vary`,
+//! `quick`, `skip`, `compare`, `trend`, `claim`.
 //!
 //! # What varies
 //!
@@ -32,7 +32,8 @@
 //! rtt = ["180 ms", "200 ms"]
 //! ```
 //!
-//! The points are all combinations; the last key of `[vary]` varies fastest. A varied name that nothing uses is refused.
+//! The points are all combinations; the last key of `[vary]` varies fastest. A varied name that nothing uses is
+//! refused.
 //!
 //! # Hosts like others
 //!
@@ -225,7 +226,8 @@ pub struct Scenario {
 /// A host.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, Keys)]
 pub struct Host {
-    /// A host or a group (by its own name) from which everything is taken that is not given here, key by key; not `count` nor `real`, and `graph` only as a whole.
+    /// A host or a group (by its own name) from which everything is taken that is not given here, key by key; not
+    /// `count` nor `real`, and `graph` only as a whole.
     #[key(is = "a name of a host", default = "none", example = "\"a\"")]
     pub like: Option<String>,
     /// The price list for its work.
@@ -243,12 +245,12 @@ pub struct Host {
         example = "{ tcp = { push = \"100 us\", copy = \"0 ns\" } }"
     )]
     pub prices: BTreeMap<String, BTreeMap<String, String>>,
-    /// Work on messages shorter than this costs nothing, whatever the profile says: to see what control packets cost. Interrupts for starting a transmission
-    /// are priced all the same.
+    /// Work on messages shorter than this costs nothing, whatever the profile says: to see what control packets cost.
+    /// Interrupts for starting a transmission are priced all the same.
     #[key(is = "a size", default = "none", example = "\"100 B\"")]
     pub free_below: Option<String>,
-    /// Whether units go without a stop through layers that only put a header in front of them or take it off, where work there has no price and nobody looks on.
-    /// What is sent and counted is the same.
+    /// Whether units go without a stop through layers that only put a header in front of them or take it off, where
+    /// work there has no price and nobody looks on. What is sent and counted is the same.
     #[key(is = "true or false", default = "true", example = "false")]
     pub paths: Option<bool>,
     /// The layers: a list from the top down to the device, or a table that gives the layers below each.
@@ -262,7 +264,8 @@ pub struct Host {
     #[serde(default)]
     #[key(is = "a table of kinds", default = "the name", example = "{ upper = \"tcp\" }")]
     pub kind: BTreeMap<String, String>,
-    /// Who the host is, where it is real: what is above IP in its graph is left out, and `kumiki live` runs the scenario. No host that is like it has it.
+    /// Who the host is, where it is real: what is above IP in its graph is left out, and `kumiki live` runs the
+    /// scenario. No host that is like it has it.
     #[key(
         is = "a table, [below](#hostnamereal)",
         default = "the host is emulated",
@@ -431,7 +434,8 @@ impl Switch {
 /// A line between two plugs.
 #[derive(Clone, PartialEq, Debug, Deserialize, Keys)]
 pub struct Link {
-    /// The two ends, each `host.device` or `switch.port`; a host alone is its one device, a switch alone its next free port.
+    /// The two ends, each `host.device` or `switch.port`; a host alone is its one device, a switch alone its next free
+    /// port.
     #[key(is = "a list of two names", example = "[\"a.l0\", \"b.l0\"]")]
     pub ends: [String; 2],
     /// What it is made of.
@@ -471,7 +475,8 @@ impl Link {
         Ok(medium::read(&medium::LINES, &self.medium, &own)?.at_first())
     }
 
-    /// What it is, in a few words: medium, rate, propagation, what decides about its queues, and whether it is switched, changes or is impaired.
+    /// What it is, in a few words: medium, rate, propagation, what decides about its queues, and whether it is
+    /// switched, changes or is impaired.
     #[must_use]
     pub fn words(&self) -> String {
         // Those of two directions are a list.
@@ -497,7 +502,8 @@ impl Link {
 /// A ring of hosts.
 #[derive(Clone, PartialEq, Debug, Deserialize, Keys)]
 pub struct Ring {
-    /// The stations, each `host.device`, in the order in which the token goes; two at least. A host alone is its one device.
+    /// The stations, each `host.device`, in the order in which the token goes; two at least. A host alone is its one
+    /// device.
     #[key(is = "a list of names", example = "[\"a.f0\", \"b.f0\", \"c.f0\"]")]
     pub ends: Vec<String>,
     /// What it is made of.
@@ -521,7 +527,8 @@ impl Ring {
         names.zip(next).map(|(one, other)| [one, other]).take(count)
     }
 
-    /// What the queue and the counters of the station `end` are called: as its host, and as host and device where that is on the ring twice.
+    /// What the queue and the counters of the station `end` are called: as its host, and as host and device where that
+    /// is on the ring twice.
     #[must_use]
     pub fn station<'a>(&self, end: &'a str) -> &'a str {
         let host = |end: &'a str| end.split_once('.').map_or(end, |(host, _)| host);

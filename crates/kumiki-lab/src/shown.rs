@@ -1,4 +1,5 @@
-//! Texts of scenarios, files and command lines for a terminal, which takes what is not seen for orders, or shows something else than there is.
+//! Texts of scenarios, files and command lines for a terminal, which takes what is not seen for orders, or shows
+//! something else than there is.
 
 use kumiki_octets::text::is_unseen;
 
@@ -26,7 +27,8 @@ pub(crate) fn begun(text: &str) -> String {
     cut(text, QUOTED)
 }
 
-/// A message with no more than the beginning of each long stretch that stands in it between quotation marks or backquotes, or has no space in it.
+/// A message with no more than the beginning of each long stretch that stands in it between quotation marks or
+/// backquotes, or has no space in it.
 #[must_use]
 pub(crate) fn message(text: &str) -> String {
     let mut out = String::new();

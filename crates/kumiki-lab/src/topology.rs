@@ -30,8 +30,8 @@ pub(crate) enum HopKind {
     Ring,
 }
 
-/// The ways that the routes of hosts lead, as far as they are known: by the node of a load that sends and the one that gets it, where each host on the way sends, and where that
-/// comes in (`host.device`).
+/// The ways that the routes of hosts lead, as far as they are known: by the node of a load that sends and the one that
+/// gets it, where each host on the way sends, and where that comes in (`host.device`).
 #[derive(Clone, Default, PartialEq, Debug)]
 pub(crate) struct Routed {
     /// Of what goes from writers to readers.
@@ -80,7 +80,8 @@ pub(crate) struct Topology<'a> {
     /// Of switches with channels, the plugs to which these lead from each of their plugs.
     channels: BTreeMap<&'a str, BTreeSet<String>>,
     routed: &'a Routed,
-    /// The first hop from each place, or plug of a switch with channels, to each host beside it: so that no search looks at all neighbours of a switch.
+    /// The first hop from each place, or plug of a switch with channels, to each host beside it: so that no search
+    /// looks at all neighbours of a switch.
     beside: BTreeMap<&'a str, BTreeMap<&'a str, Hop<'a>>>,
     /// The stations of each ring that send what counts of loads, once somebody has asked for them.
     pub(crate) senders: OnceLock<BTreeMap<&'a str, BTreeSet<&'a str>>>,
@@ -137,7 +138,8 @@ impl<'a> Topology<'a> {
         self.hops.entry(hop.out).or_default().push(hop);
     }
 
-    /// The way that what goes from a node of a load to another takes: the one that routes lead, where it is known, and else the shortest between their hosts.
+    /// The way that what goes from a node of a load to another takes: the one that routes lead, where it is known, and
+    /// else the shortest between their hosts.
     pub(crate) fn way(&self, from: &str, to: &str) -> Option<Vec<Hop<'a>>> {
         self.routed(&self.routed.there, from, to).or_else(|| self.shortest(place(from), self.called(from, to)))
     }
@@ -155,7 +157,8 @@ impl<'a> Topology<'a> {
         self.routed.called.get(&(from.to_owned(), to.to_owned())).map_or_else(|| place(to), String::as_str)
     }
 
-    /// At which of its ends `from` calls the host of the node `to`, and so by which address: the one that a load says, or else where the shortest way leads in.
+    /// At which of its ends `from` calls the host of the node `to`, and so by which address: the one that a load says,
+    /// or else where the shortest way leads in.
     pub(crate) fn called_at<'n>(&self, from: &str, to: &'n str) -> Option<&'n str>
     where
         'a: 'n,
@@ -171,8 +174,9 @@ impl<'a> Topology<'a> {
         Some(legs?.concat())
     }
 
-    /// The way with the fewest hops to a host, or to an end of it, of several as short the first by the names of plugs, whatever routes say. Channels of a switch are
-    /// looked at: a line may lead back to the switch that it comes from. To the far side of a host that forwards it leads through that, where no line leads in there.
+    /// The way with the fewest hops to a host, or to an end of it, of several as short the first by the names of plugs,
+    /// whatever routes say. Channels of a switch are looked at: a line may lead back to the switch that it comes from.
+    /// To the far side of a host that forwards it leads through that, where no line leads in there.
     pub(crate) fn shortest(&self, from: &str, to: &str) -> Option<Vec<Hop<'a>>> {
         let search = |to| self.search(from, to, |place| self.ends.contains(place));
         let host = place(to);

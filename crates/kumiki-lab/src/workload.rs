@@ -1,7 +1,7 @@
 //! Programs that make and take traffic: nodes at the top of a graph.
 //!
-//! They see what a program sees: they open sessions, write messages while there is room, and read what has arrived. What a
-//! program's calls cost is charged as [`kumiki_graph::Work`] and priced by the host's profile.
+//! They see what a program sees: they open sessions, write messages while there is room, and read what has arrived.
+//! What a program's calls cost is charged as [`kumiki_graph::Work`] and priced by the host's profile.
 
 use kumiki_graph::{Accept, Address, Below, Context, Credit, Duration, Handle, Instant, Mode, Open, Quality, Request};
 pub use kumiki_inet::times::Times;
@@ -120,7 +120,8 @@ fn in_turn<T>(peers: &[T], number: u32) -> Option<&T> {
     peers.get(number.checked_rem(peers.len())?)
 }
 
-/// The credit that is granted again for `data` that was taken: a stream looks at the octets, a connection at the messages.
+/// The credit that is granted again for `data` that was taken: a stream looks at the octets, a connection at the
+/// messages.
 fn taken(data: &Message) -> Credit {
     Credit { octets: data.len() as u64, messages: 1 }
 }

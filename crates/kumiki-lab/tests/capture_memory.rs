@@ -1,4 +1,5 @@
-//! How much memory a run takes does not depend on how much is captured of it. One test, alone in its process: it counts what everything in it allocates.
+//! How much memory a run takes does not depend on how much is captured of it. One test, alone in its process: it counts
+//! what everything in it allocates.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: what fails stops it")]
 
@@ -31,7 +32,8 @@ impl std::io::Write for Length {
     }
 }
 
-/// The most octets that a run of so many seconds holds at once, beyond what was held before, and how many its captures have.
+/// The most octets that a run of so many seconds holds at once, beyond what was held before, and how many its captures
+/// have.
 fn peak(laboratory: &Laboratory, seconds: u32) -> (usize, u64) {
     let duration = format!("run.duration={seconds} s");
     let point = point(&scenario("paper2-fig6"), &["board=zero", "window=256 KiB", "run.warm_up=0 s", &duration]);

@@ -1,5 +1,5 @@
-//! How much memory a run takes does not depend on how much time it models. One test, alone in its process: it counts what
-//! everything in it allocates.
+//! How much memory a run takes does not depend on how much time it models. One test, alone in its process: it counts
+//! what everything in it allocates.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: what fails stops it")]
 
@@ -32,8 +32,8 @@ fn ten_times_the_time_takes_the_same_memory() {
         peak(&set, 1);
         let (short, long) = (peak(&set, 2), peak(&set, 20));
         println!("{board}: {short} octets in 2 s, {long} in 20 s");
-        // Queues and tables grow by doubling, so a rare longer queue may cost a little. 20 s are 40 000 segments: a leak of
-        // one octet for each would be seen.
+        // Queues and tables grow by doubling, so a rare longer queue may cost a little. 20 s are 40 000 segments: a
+        // leak of one octet for each would be seen.
         assert!(long < short + 16_384, "{board}: {short}, {long}");
     }
 }

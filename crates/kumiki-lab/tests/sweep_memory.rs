@@ -1,5 +1,5 @@
-//! How much memory a sweep takes beside its plan does not depend on how much its rows hold. One test, alone in its process: it counts what everything in it
-//! allocates.
+//! How much memory a sweep takes beside its plan does not depend on how much its rows hold. One test, alone in its
+//! process: it counts what everything in it allocates.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: what fails stops it")]
 

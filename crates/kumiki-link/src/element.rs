@@ -15,7 +15,8 @@ use crate::atm::Slots;
 /// What crosses a port.
 #[derive(Clone, Debug)]
 pub enum Unit {
-    /// A whole frame, or the SDU of AAL5 or AAL3/4 between a host and its adapter. It is said to cross when its last bit does.
+    /// A whole frame, or the SDU of AAL5 or AAL3/4 between a host and its adapter. It is said to cross when its last
+    /// bit does.
     Frame {
         /// The octets.
         data: Message,
@@ -49,14 +50,15 @@ pub enum Unit {
         /// The 48 octets of the cell; of AAL3/4, what it carries of the SDU and behind it.
         head: Message,
     },
-    /// Only upwards: what the medium has to tell a host, such as an alarm of a SONET/SDH line, and whether frames can arrive
-    /// ([`Report::Up`], [`Report::Down`]).
+    /// Only upwards: what the medium has to tell a host, such as an alarm of a SONET/SDH line, and whether frames can
+    /// arrive ([`Report::Up`], [`Report::Down`]).
     Report(Box<Report>),
     /// Only downwards, from a host to what switches circuits ([`crate::Exchange`]).
     Circuit(CircuitManage),
 }
 
-/// Cells of one channel in consecutive slots of a line, with AAL5 of one CPCS-PDU; it is said to cross when its *first* cell has arrived whole.
+/// Cells of one channel in consecutive slots of a line, with AAL5 of one CPCS-PDU; it is said to cross when its *first*
+/// cell has arrived whole.
 ///
 /// One event stands for up to a PDU's worth of cells. Cell `k` of the run arrives `k` slots after the first:
 /// [`CellRun::arrival`] says when.
@@ -215,8 +217,8 @@ pub trait Element: Send {
         Vec::new()
     }
 
-    /// How long its queues were until `now`, by the letter that is before their counters (`a`, `b`) or the number or name of their port; those of cells
-    /// where a switch is told to follow them.
+    /// How long its queues were until `now`, by the letter that is before their counters (`a`, `b`) or the number or
+    /// name of their port; those of cells where a switch is told to follow them.
     fn queues(&self, now: Instant) -> Vec<(Cow<'static, str>, Occupancy)> {
         let _ = now;
         Vec::new()
@@ -227,9 +229,9 @@ pub trait Element: Send {
         self.queues(now).iter().map(|(_, queue)| queue.length()).sum()
     }
 
-    /// From here on tells `watch` when what comes in at `port` keeps the line busy: of each frame when it goes on the line, and until when it is on it, which is
-    /// then yet to come. Of a ring that is when any of its stations has something to send, and waits for the token or has it, whatever `port` is. False
-    /// where it tells nothing.
+    /// From here on tells `watch` when what comes in at `port` keeps the line busy: of each frame when it goes on the
+    /// line, and until when it is on it, which is then yet to come. Of a ring that is when any of its stations has
+    /// something to send, and waits for the token or has it, whatever `port` is. False where it tells nothing.
     fn watch_busy(&mut self, port: usize, watch: BusyWatch) -> bool {
         let _ = (port, watch);
         false
@@ -240,8 +242,8 @@ pub trait Element: Send {
         Vec::new()
     }
 
-    /// Whether it is a line: what is due there comes before all else at that instant, in a world in virtual time. Of lines that are due at once none is
-    /// always the first.
+    /// Whether it is a line: what is due there comes before all else at that instant, in a world in virtual time. Of
+    /// lines that are due at once none is always the first.
     fn is_line(&self) -> bool {
         false
     }
@@ -251,13 +253,14 @@ pub trait Element: Send {
         false
     }
 
-    /// Of a line whose directions know nothing of each other: how long after a frame has begun to go on it at the earliest it arrives.
+    /// Of a line whose directions know nothing of each other: how long after a frame has begun to go on it at the
+    /// earliest it arrives.
     fn look_ahead(&self) -> Option<Duration> {
         None
     }
 
-    /// Takes both ends out of such a line, which carries and counts nothing until they are [joined](Element::join_ends) again: the end at port 0, and that at
-    /// port 1.
+    /// Takes both ends out of such a line, which carries and counts nothing until they are [joined](Element::join_ends)
+    /// again: the end at port 0, and that at port 1.
     #[cfg(feature = "serial")]
     fn take_ends(&mut self) -> Option<[LineEnd; 2]> {
         None

@@ -1,6 +1,7 @@
 //! Ethernet: a switch that learns where stations are.
 //!
-//! The lines between it and its stations are [`crate::Serial`] lines, and what waits for a port waits at that end of the port's line:
+//! The lines between it and its stations are [`crate::Serial`] lines, and what waits for a port waits at that end of
+//! the port's line:
 //!
 //! ```
 //! use kumiki_link::ethernet::{Switch, SwitchConfig};

@@ -5,8 +5,8 @@
 //! | Model | a call takes its set-up time, rings at the subscriber called, and becomes a [`Serial`] line of its own when that answers; either end or the network clears it |
 //! | Left out | signalling (X.21, Q.931, tones) and modems, whose times are in the set-up; circuits between exchanges, which always suffice; several circuits of one subscriber; charges, but for how long circuits stood |
 //!
-//! What hosts say and hear is call control in types of its own: [`Unit::Circuit`] from them, [`CircuitReport`] to them. Frames that come when no
-//! circuit stands are lost, and so are those that are under way when one is cleared.
+//! What hosts say and hear is call control in types of its own: [`Unit::Circuit`] from them, [`CircuitReport`] to them.
+//! Frames that come when no circuit stands are lost, and so are those that are under way when one is cleared.
 
 use core::fmt;
 
@@ -28,7 +28,8 @@ pub struct ExchangeConfig {
     pub line: SerialConfig,
     /// The queue at each end of it.
     pub queue: DropTail,
-    /// From dialling to the moment at which the subscriber called is rung, or found busy: signalling, and the training of modems.
+    /// From dialling to the moment at which the subscriber called is rung, or found busy: signalling, and the training
+    /// of modems.
     pub setup: Duration,
     /// How long a subscriber is rung before that counts as no answer.
     pub ring: Duration,
@@ -139,11 +140,13 @@ struct Tally {
 
 /// A network that switches circuits between the subscribers at its ports.
 ///
-/// Of what happens at one instant, first comes what circuits carry, then the network's clearing, then calls in the order of ports.
+/// Of what happens at one instant, first comes what circuits carry, then the network's clearing, then calls in the
+/// order of ports.
 ///
-/// Counters: `calls`; what became of them: `connected`, `busy`, `no_answer`, `refused`, `unobtainable`, `abandoned` by the caller; `cleared` by the
-/// network; `frames` and `octets` delivered; `lost` frames, for which no circuit stood long enough; `stood_ns`, how long circuits
-/// stood; `strangers`, units that are neither frames nor calls, and calls that cannot be where they come.
+/// Counters: `calls`; what became of them: `connected`, `busy`, `no_answer`, `refused`, `unobtainable`, `abandoned` by
+/// the caller; `cleared` by the network; `frames` and `octets` delivered; `lost` frames, for which no circuit stood
+/// long enough; `stood_ns`, how long circuits stood; `strangers`, units that are neither frames nor calls, and calls
+/// that cannot be where they come.
 pub struct Exchange {
     config: ExchangeConfig,
     numbers: Vec<Number>,

@@ -13,23 +13,25 @@
 //!
 //! # The timed token
 //!
-//! Every station measures by its timer TRT how long the token takes around the ring. What is left of the target (TTRT) when the
-//! token comes is how long the station may send (THT); a frame that was begun is ended. A token that is late is passed on, and what
-//! it is late by counts against the next turn (`Late_Ct`). So a turn takes at most the target, one frame, the way around and a token,
-//! and in no case twice the target: [`Fddi::new`] refuses a target for which that would not hold.
+//! Every station measures by its timer TRT how long the token takes around the ring. What is left of the target (TTRT)
+//! when the token comes is how long the station may send (THT); a frame that was begun is ended. A token that is late
+//! is passed on, and what it is late by counts against the next turn (`Late_Ct`). So a turn takes at most the target,
+//! one frame, the way around and a token, and in no case twice the target: [`Fddi::new`] refuses a target for which
+//! that would not hold.
 //!
-//! A token that comes when its last symbol does is held at that instant, and the first preamble follows. A station repeats
-//! everything else its own latency later.
+//! A token that comes when its last symbol does is held at that instant, and the first preamble follows. A station
+//! repeats everything else its own latency later.
 //!
 //! # How the ring begins
 //!
-//! Stations bid for the target, the lowest bid wins (claim process). Here this is over before time begins: the target is the lowest of the
-//! configured ones, and the first station that bade it lets the token go at time zero. Nobody claims later.
+//! Stations bid for the target, the lowest bid wins (claim process). Here this is over before time begins: the target
+//! is the lowest of the configured ones, and the first station that bade it lets the token go at time zero. Nobody
+//! claims later.
 //!
 //! # Who copies a frame
 //!
-//! An adapter copies frames for its own address and for groups, and one without an address all of them. The source, when its
-//! frame is back, sees whether somebody knew the address (A) and copied the frame (C): counters say how often.
+//! An adapter copies frames for its own address and for groups, and one without an address all of them. The source,
+//! when its frame is back, sees whether somebody knew the address (A) and copied the frame (C): counters say how often.
 
 use core::fmt;
 use std::borrow::Cow;
@@ -139,10 +141,11 @@ enum Holder {
 /// A ring: port `n` is station `n`, in the order in which the token goes.
 ///
 /// Counters: `frames` and `octets` put on the ring (octets with all that is around a frame), `drops` and `marks` at the
-/// stations, `busy_ns` in which frames were sent, `tokens` held, `late` tokens that a station with frames had to pass on,
-/// `longest_rotation_ns` between two tokens at one station, `ttrt_ns`, `copied` and `unknown`, frames that came back with and without
-/// the indicators A and C, and `strangers`, units that are no frames of FDDI; and what the disciplines count beside drops and marks, of all
-/// stations together. Those of each station are its own, and so is its queue, by its number or by the name that [`Fddi::called`] has given it.
+/// stations, `busy_ns` in which frames were sent, `tokens` held, `late` tokens that a station with frames had to pass
+/// on, `longest_rotation_ns` between two tokens at one station, `ttrt_ns`, `copied` and `unknown`, frames that came
+/// back with and without the indicators A and C, and `strangers`, units that are no frames of FDDI; and what the
+/// disciplines count beside drops and marks, of all stations together. Those of each station are its own, and so is its
+/// queue, by its number or by the name that [`Fddi::called`] has given it.
 pub struct Fddi {
     stations: Vec<Station>,
     /// Of those that have one.
@@ -262,8 +265,8 @@ impl Fddi {
         station.map(Station::backlog).unwrap_or_default()
     }
 
-    /// From the instant at which something leaves `from` until it comes to `to`; once around, less the station's own latency,
-    /// where that is the same.
+    /// From the instant at which something leaves `from` until it comes to `to`; once around, less the station's own
+    /// latency, where that is the same.
     fn way(&self, from: usize, to: usize) -> Duration {
         let offset = |number: usize| self.offsets.get(number).copied().unwrap_or_default();
         let latency = self.stations.get(from).map_or(Duration::ZERO, |it| it.config.latency);

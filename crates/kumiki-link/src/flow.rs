@@ -6,8 +6,8 @@
 //! | Found | IPv4 and IPv6, where [`crate::mark`] finds them; ports of TCP and UDP |
 //! | Left out | what tunnels and PPP enclose; ports of other protocols |
 //!
-//! What has no ports is told apart by addresses and protocol, as the RFC asks. So are all fragments, the first one too, so that none overtakes
-//! another. All other frames are one flow.
+//! What has no ports is told apart by addresses and protocol, as the RFC asks. So are all fragments, the first one too,
+//! so that none overtakes another. All other frames are one flow.
 
 use core::hash::{Hash as _, Hasher as _};
 use core::net::IpAddr;
@@ -20,7 +20,8 @@ use siphasher::sip::SipHasher13;
 
 use crate::mark::packet_at;
 
-/// How far into a packet its ports are looked for: behind the longest header of IPv4, and behind as many extension headers.
+/// How far into a packet its ports are looked for: behind the longest header of IPv4, and behind as many extension
+/// headers.
 const REACH: usize = 128;
 
 /// What frames of one flow have in common.
@@ -43,7 +44,8 @@ pub struct FlowKeys {
     pub flow: Flow,
     /// Which fragment it is, if it is one.
     pub fragment: Option<FragmentKeys>,
-    /// The flow of the packet that it is about, where it is an error of ICMP or of ICMPv6: that packet went the other way.
+    /// The flow of the packet that it is about, where it is an error of ICMP or of ICMPv6: that packet went the other
+    /// way.
     pub about: Option<Flow>,
 }
 
@@ -83,7 +85,8 @@ impl FlowKeys {
 
 /// The flow of the packet that an error of ICMP quotes.
 fn about(protocol: u8, message: &[u8]) -> Option<Flow> {
-    // Version 4: unreachable, source quench, redirect, time exceeded, parameter problem (RFC 792); version 6: all errors (RFC 4443 section 2.1).
+    // Version 4: unreachable, source quench, redirect, time exceeded, parameter problem (RFC 792); version 6: all
+    // errors (RFC 4443 section 2.1).
     let is_error = match (protocol, message.first()?) {
         (protocol::ICMP, kind) => matches!(kind, 3 | 4 | 5 | 11 | 12),
         (next_header::ICMPV6, kind) => *kind < 128,
@@ -123,7 +126,8 @@ impl IpPayload {
         let parsed = total.map_or_else(|| ipv6::Header::parse_quoted(front), |it| ipv6::Header::parse(front, it));
         let (header, _) = parsed.ok()?;
         let mut chain = Chain::new(&header, front);
-        // A chain that is too long for this, or wrong, ends where it can no longer be read. What is behind a later fragment's header is no header.
+        // A chain that is too long for this, or wrong, ends where it can no longer be read. What is behind a later
+        // fragment's header is no header.
         let fragment = chain.by_ref().map_while(Result::ok).find_map(|it| it.fragment());
         let (protocol, ..) = chain.upper();
         let flow =
@@ -159,8 +163,8 @@ fn ports(protocol: u8, front: &[u8], at: usize) -> [u16; 2] {
     }
 }
 
-/// A hash of the flow of `frame`, which nobody foretells without `key`: `SipHash` in place of the RFC's Jenkins hash and salt, which it says
-/// trade security for speed.
+/// A hash of the flow of `frame`, which nobody foretells without `key`: `SipHash` in place of the RFC's Jenkins hash
+/// and salt, which it says trade security for speed.
 #[must_use]
 pub fn flow_hash(frame: &Message, key: [u64; 2]) -> u64 {
     let [k0, k1] = key;

@@ -8,8 +8,8 @@
 //! | Changes | [`Impaired::set`] while units are under way: those that have come keep their fate and their time |
 //! | Left out | holding back of cells: an ATM connection keeps their order; congestion marks in cells |
 //!
-//! Numbers come from a seed, one stream per direction, in the order of units: the same units meet the same fates, in runs
-//! or one by one.
+//! Numbers come from a seed, one stream per direction, in the order of units: the same units meet the same fates, in
+//! runs or one by one.
 
 mod direction;
 mod fate;
@@ -87,8 +87,8 @@ pub struct Impairment {
     pub corrupt_again: f64,
     /// Wrong bits by the unit's number: 0 is the first bit sent. In a cell, 40 is the first of the payload.
     pub flips: BTreeMap<u64, u32>,
-    /// Whether a frame with wrong bits does not come, because the receiver of the line checks frames: every sequence in use finds one
-    /// or two wrong bits.
+    /// Whether a frame with wrong bits does not come, because the receiver of the line checks frames: every sequence in
+    /// use finds one or two wrong bits.
     pub checked: bool,
     /// Added to every unit's time.
     pub delay: Duration,
@@ -96,8 +96,8 @@ pub struct Impairment {
     pub jitter: Duration,
     /// How the times of units spread.
     pub spread: Spread,
-    /// Whether a unit may overtake others for its jitter; otherwise none leaves before one that came earlier, unless that is
-    /// held back.
+    /// Whether a unit may overtake others for its jitter; otherwise none leaves before one that came earlier, unless
+    /// that is held back.
     pub overtake: bool,
     /// Probability that a frame is held back, and for how long.
     pub hold: Option<(f64, Hold)>,
@@ -147,8 +147,8 @@ impl Impairment {
 /// A piece of path that impairs: two ports, and what enters one leaves the other, or not.
 ///
 /// Counters, `a_` for units from port 0 and `b_` for units from port 1: `units` (frames, or single cells), `lost`,
-/// `doubled`, `marked`, `corrupted`, `held`, and of cells `hec_corrected`, `hec_dropped` and `misled`, cells whose header is now
-/// another good one.
+/// `doubled`, `marked`, `corrupted`, `held`, and of cells `hec_corrected`, `hec_dropped` and `misled`, cells whose
+/// header is now another good one.
 pub struct Impaired {
     directions: [Direction; 2],
 }
@@ -170,8 +170,9 @@ impl Impaired {
 
     /// From here on units from `port` (0, or else 1) are impaired in this way.
     ///
-    /// Those that have come keep their fate and their time; unless units may overtake, those that come now leave no earlier.
-    /// The numbers go on where they are. Meant for frames: of a run of cells that is under way, a cut may not be seen.
+    /// Those that have come keep their fate and their time; unless units may overtake, those that come now leave no
+    /// earlier. The numbers go on where they are. Meant for frames: of a run of cells that is under way, a cut may not
+    /// be seen.
     pub fn set(&mut self, port: usize, impairment: Impairment) {
         let [from_0, from_1] = &mut self.directions;
         let direction = if port == 0 { from_0 } else { from_1 };

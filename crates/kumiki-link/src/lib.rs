@@ -1,9 +1,9 @@
 //! Emulated media: whatever stands between two hosts, in virtual time.
 //!
 //! Everything is an [`Element`] with numbered ports: a line, a switch, the segmentation hardware of an adapter. The
-//! executor wires ports together, arms one event per element ([`Element::next_deadline`]) and calls [`Element::poll`] when
-//! it is due. Impairments are elements put in the way ([`Impaired`]). What a network card does for TCP, whatever the medium, is
-//! [`offload`].
+//! executor wires ports together, arms one event per element ([`Element::next_deadline`]) and calls [`Element::poll`]
+//! when it is due. Impairments are elements put in the way ([`Impaired`]). What a network card does for TCP, whatever
+//! the medium, is [`offload`].
 
 pub mod atm;
 mod circuit;

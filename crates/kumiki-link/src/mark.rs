@@ -29,8 +29,8 @@ pub(crate) enum Mark {
     Refused,
 }
 
-/// Marks the packet in `frame` with CE, where its sender says that it may be (ECT); false where it was not, or was marked
-/// already.
+/// Marks the packet in `frame` with CE, where its sender says that it may be (ECT); false where it was not, or was
+/// marked already.
 pub fn mark(frame: &mut Message) -> bool {
     mark_or_find(frame) == Mark::Made
 }
@@ -58,7 +58,8 @@ const fn is_ethernet(ethertype: u16) -> bool {
     ethertype == ethernet::ethertype::IPV4 || ethertype == ethernet::ethertype::IPV6
 }
 
-/// Whether this is a frame of FDDI with IP in it: no version of IP begins so, and no Ethernet has these octets around its type.
+/// Whether this is a frame of FDDI with IP in it: no version of IP begins so, and no Ethernet has these octets around
+/// its type.
 fn is_fddi(frame: &Message) -> bool {
     let mut front = [0; FDDI];
     if !frame.copy_to(0, &mut front) || front.first().is_none_or(|fc| fc & 0xf8 != 0x50) {

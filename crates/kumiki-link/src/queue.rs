@@ -8,8 +8,8 @@
 //! | `pie.rs` | [`Pie`] (RFC 8033): by chance, which a controller sets |
 //! | `lane.rs` | frames that wait one behind the other, and what all of them hold |
 //!
-//! A discipline holds what waits. The end of a line tells it what comes and asks it for what goes; what the discipline gives up on the way,
-//! or marks, it enters into a [`Ledger`].
+//! A discipline holds what waits. The end of a line tells it what comes and asks it for what goes; what the discipline
+//! gives up on the way, or marks, it enters into a [`Ledger`].
 
 use kumiki_graph::{Address, Instant};
 use kumiki_octets::Message;
@@ -71,12 +71,14 @@ pub struct Ledger<'a> {
 }
 
 impl<'a> Ledger<'a> {
-    /// A ledger that counts in `drops` and `marks`, and says by the port of `told` which frames are not sent ([`Unit::Sent`]).
+    /// A ledger that counts in `drops` and `marks`, and says by the port of `told` which frames are not sent
+    /// ([`Unit::Sent`]).
     pub const fn new(drops: &'a mut u64, marks: &'a mut u64, told: Option<(usize, &'a mut Outlet)>) -> Self {
         Self { drops, marks, told, groups: None }
     }
 
-    /// The same, of frames of Ethernet, of which those to groups of stations that are given up are counted in `groups`, too.
+    /// The same, of frames of Ethernet, of which those to groups of stations that are given up are counted in `groups`,
+    /// too.
     #[must_use]
     pub fn with_groups(self, groups: Option<&'a mut u64>) -> Self {
         Self { groups, ..self }
@@ -96,7 +98,8 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    /// Marks `frame` for congestion (RFC 3168 section 5). True where it carries a mark now: its sender allows it, or it had come with one.
+    /// Marks `frame` for congestion (RFC 3168 section 5). True where it carries a mark now: its sender allows it, or it
+    /// had come with one.
     pub fn mark(&mut self, frame: &mut QueuedFrame) -> bool {
         let mark = mark_or_find(&mut frame.data);
         *self.marks += u64::from(mark == Mark::Made);
@@ -123,14 +126,15 @@ use counter;
 
 /// Holds the frames that wait at the end of a line, and decides about them.
 pub trait Discipline: Send {
-    /// `frame` comes at `now`. Where the line is not `busy` there is room for it whatever the limits are, for it goes at once (on a ring,
-    /// with the next token).
+    /// `frame` comes at `now`. Where the line is not `busy` there is room for it whatever the limits are, for it goes
+    /// at once (on a ring, with the next token).
     fn enqueue(&mut self, now: Instant, frame: QueuedFrame, busy: bool, ledger: &mut Ledger<'_>);
 
     /// The line is free at `now`: the frame that goes on it, unless nothing waits or all that does is given up.
     fn dequeue(&mut self, now: Instant, ledger: &mut Ledger<'_>) -> Option<QueuedFrame>;
 
-    /// `frame` comes where nothing waits and the line is free: the frame, unless it is given up. Nothing waits afterwards.
+    /// `frame` comes where nothing waits and the line is free: the frame, unless it is given up. Nothing waits
+    /// afterwards.
     fn pass(&mut self, now: Instant, frame: QueuedFrame, ledger: &mut Ledger<'_>) -> Option<QueuedFrame> {
         // The line had fallen free, and nothing waited then.
         let none = self.dequeue(now, ledger);

@@ -5,8 +5,8 @@
 //! | Specification | SONET/SDH payload: ITU-T G.707 (columns of the SPE less path overhead and fixed stuff); DS-3: G.752; PLCP: G.804 |
 //! | Left out | clocks that wander: a line's is off by a fixed part ([`Rate::off_by`]); pointer movements |
 //!
-//! A rate is a fraction, and a point in time is computed from a *count* since some beginning, never by adding up rounded
-//! steps: a million frames end where they should.
+//! A rate is a fraction, and a point in time is computed from a *count* since some beginning, never by adding up
+//! rounded steps: a million frames end where they should.
 
 use core::fmt;
 
@@ -35,11 +35,11 @@ impl Rate {
     pub const OC192C: Self = Self::bits_per_second(9_584_640_000);
     /// DS-3 line rate, 44.736 Mbit/s.
     pub const DS3_LINE: Self = Self::bits_per_second(44_736_000);
-    /// What DS-3 carries where cells are mapped straight into it and found by their HEC (G.804), 44.2097 Mbit/s: 84 of 85
-    /// bits. One of 85 is overhead.
+    /// What DS-3 carries where cells are mapped straight into it and found by their HEC (G.804), 44.2097 Mbit/s: 84 of
+    /// 85 bits. One of 85 is overhead.
     pub const DS3: Self = Self::ratio(44_736_000 * 84, 85);
-    /// What the 4B/5B line of an ATM LAN carries whose cells go at 140 Mbit/s ("TAXI" of the ATM Forum UNI 3.1; the forum's own
-    /// rate is 100).
+    /// What the 4B/5B line of an ATM LAN carries whose cells go at 140 Mbit/s ("TAXI" of the ATM Forum UNI 3.1; the
+    /// forum's own rate is 100).
     pub const TAXI_140: Self = Self::bits_per_second(140_000_000);
     /// Whole cells over DS-3 with PLCP framing, 40.704 Mbit/s: 12 cells of 53 octets in 125 us.
     pub const DS3_PLCP: Self = Self::bits_per_second(40_704_000);
@@ -56,7 +56,8 @@ impl Rate {
         Self { bits: if bits == 0 { 1 } else { bits }, seconds: if seconds == 0 { 1 } else { seconds } }
     }
 
-    /// This, where the clock is `ppm` parts per million fast, or slow where it is negative; at least a bit in some time is taken.
+    /// This, where the clock is `ppm` parts per million fast, or slow where it is negative; at least a bit in some time
+    /// is taken.
     ///
     /// Exact up to 18 Tbit/s; up to 1000 Tbit/s it is off by less than a bit in a million seconds.
     #[must_use]

@@ -37,8 +37,9 @@ pub struct SerialConfig {
 /// Frames are serialised first, then propagate, and stay in order. Cells are refused: their lines have slots.
 ///
 /// Counters, `a_` for frames from port 0 and `b_` for frames from port 1: `frames` and `octets` put on the line (octets
-/// with overhead), `drops`, `marks` of congestion, `busy_ns` in which the line carries what has been put on it so far, what the discipline
-/// counts beside these, and `strangers`, units that are no frames; and `group_drops` where [`Serial::count_groups`] asks for it.
+/// with overhead), `drops`, `marks` of congestion, `busy_ns` in which the line carries what has been put on it so far,
+/// what the discipline counts beside these, and `strangers`, units that are no frames; and `group_drops` where
+/// [`Serial::count_groups`] asks for it.
 pub struct Serial {
     ends: [LineEnd; 2],
 }
@@ -56,8 +57,8 @@ impl Serial {
         Self { ends: [LineEnd::new(0, config, from_0), LineEnd::new(1, config, from_1)] }
     }
 
-    /// A line that delivers at the times of a recording instead of at a rate: for frames from port 0 and for frames from port 1. Of the
-    /// carrier of `config` only what it adds to each frame counts; a plain one is meant.
+    /// A line that delivers at the times of a recording instead of at a rate: for frames from port 0 and for frames
+    /// from port 1. Of the carrier of `config` only what it adds to each frame counts; a plain one is meant.
     #[must_use]
     pub fn recorded(config: SerialConfig, times: [Arc<Opportunities>; 2], queues: [Box<dyn Discipline>; 2]) -> Self {
         let [from_0, from_1] = queues;
@@ -68,12 +69,14 @@ impl Serial {
         line
     }
 
-    /// Says that frames from `port` (0, or else 1) are Ethernet's: of those that are given up, the ones to groups of stations are counted apart (`group_drops`).
+    /// Says that frames from `port` (0, or else 1) are Ethernet's: of those that are given up, the ones to groups of
+    /// stations are counted apart (`group_drops`).
     pub const fn count_groups(&mut self, port: usize) {
         self.end_mut(port).sending.count_groups();
     }
 
-    /// Lets frames from `port` (0, or else 1) be delivered at the times of a recording from here on, as [`Serial::recorded`] does.
+    /// Lets frames from `port` (0, or else 1) be delivered at the times of a recording from here on, as
+    /// [`Serial::recorded`] does.
     pub fn follow(&mut self, port: usize, times: Arc<Opportunities>) {
         self.end_mut(port).sending.follow(times);
     }
@@ -90,8 +93,8 @@ impl Serial {
 
     /// Makes the direction of frames from `port` (0, or else 1) like this from here on.
     ///
-    /// While frames are under way: poll first. The frame on the line and those past it keep their times; those that wait go on the
-    /// line behind it as `config` has it.
+    /// While frames are under way: poll first. The frame on the line and those past it keep their times; those that
+    /// wait go on the line behind it as `config` has it.
     pub fn set_config(&mut self, port: usize, config: SerialConfig) {
         self.end_mut(port).sending.set_config(config);
     }
@@ -102,7 +105,8 @@ impl Serial {
         self.end(port).sending.config
     }
 
-    /// Gives the direction of frames from `port` (0, or else 1) another queue. What waits stays, whatever the limits of `discipline` are.
+    /// Gives the direction of frames from `port` (0, or else 1) another queue. What waits stays, whatever the limits of
+    /// `discipline` are.
     pub fn set_discipline(&mut self, port: usize, discipline: Box<dyn Discipline>) {
         self.end_mut(port).sending.set_discipline(discipline);
     }

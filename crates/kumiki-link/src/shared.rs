@@ -7,7 +7,8 @@ use kumiki_graph::{Address, Instant};
 
 use crate::{BusyWatch, CellRate, Counts, Element, Occupancy, Outlet, Unit};
 
-/// An element that has a second owner. What it does next it does at its own deadlines, so what changes it must bring none of them forward.
+/// An element that has a second owner. What it does next it does at its own deadlines, so what changes it must bring
+/// none of them forward.
 #[derive(Debug, Default)]
 pub struct Shared<E>(Arc<Mutex<E>>);
 

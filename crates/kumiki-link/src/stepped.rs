@@ -21,7 +21,8 @@ pub trait Changing: Element {
 pub struct LineChange {
     /// What it is like for frames from port 0, and from port 1.
     pub config: [SerialConfig; 2],
-    /// Until when no frame from port 0, and from port 1, begins, where the line stands still for them. The one that is on it goes on.
+    /// Until when no frame from port 0, and from port 1, begins, where the line stands still for them. The one that is
+    /// on it goes on.
     pub still_until: [Option<Instant>; 2],
 }
 

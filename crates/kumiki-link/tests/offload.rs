@@ -137,7 +137,8 @@ impl Case {
         starts.iter().enumerate().map(packet).collect()
     }
 
-    /// The super-segment as TCP and IP hand it down: its checksum is not known, and its headers lie apart from its text.
+    /// The super-segment as TCP and IP hand it down: its checksum is not known, and its headers lie apart from its
+    /// text.
     fn whole(&self) -> Message {
         let octets = self.packet(0, self.text.len(), self.flags, self.identification);
         let (headers, text) = octets.split_at(self.headers());

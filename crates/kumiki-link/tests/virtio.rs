@@ -1,4 +1,5 @@
-//! The header of a virtual network card against messages: what Linux was seen to hand over, what it takes, and headers that lie.
+//! The header of a virtual network card against messages: what Linux was seen to hand over, what it takes, and headers
+//! that lie.
 
 #![allow(
     missing_docs,
@@ -200,7 +201,8 @@ fn a_single_segment_is_none_of_many() {
     assert_eq!((whole.meta().segment_size, whole.meta().header_len), (0, 0));
 }
 
-/// RFC 3168 section 6.1.2 against RFC 9768: who cuts it leaves CWR on the first alone, so one that has it on all is cut here.
+/// RFC 3168 section 6.1.2 against RFC 9768: who cuts it leaves CWR on the first alone, so one that has it on all is cut
+/// here.
 #[test]
 fn cwr_of_a_counter_is_not_left_to_who_would_take_it_off() {
     for (ecn, ace) in [(true, false), (false, true)] {

@@ -1,7 +1,8 @@
 //! How much of a log is about those who were let in: so many octets for each network at once, and so many a second.
 //!
-//! What somebody did who was let in is told, however often he does it, up to here. What changes nothing (files that are read or looked at, and what is refused) has half of
-//! that, so that nobody hides behind it what he changes. Whoever tells says what was left out, by its number.
+//! What somebody did who was let in is told, however often he does it, up to here. What changes nothing (files that are
+//! read or looked at, and what is refused) has half of that, so that nobody hides behind it what he changes. Whoever
+//! tells says what was left out, by its number.
 
 use core::net::IpAddr;
 use std::collections::BTreeMap;
@@ -26,7 +27,8 @@ pub struct Allowances {
 }
 
 impl Allowances {
-    /// Whether `octets` about somebody at `address` are to be told; then they are counted. Of what `changes` nothing there is half.
+    /// Whether `octets` about somebody at `address` are to be told; then they are counted. Of what `changes` nothing
+    /// there is half.
     pub fn take(&mut self, address: IpAddr, octets: usize, changes: bool, now: Instant) -> bool {
         let network = Prefix::network(address);
         if !self.whole.contains_key(&network) && self.whole.len() >= NETWORKS {

@@ -15,7 +15,8 @@ pub struct Capture {
 }
 
 impl Capture {
-    /// Begins one in a file, which `open` makes a capture of; an older file is replaced. None where captures may have no more octets.
+    /// Begins one in a file, which `open` makes a capture of; an older file is replaced. None where captures may have
+    /// no more octets.
     ///
     /// # Errors
     /// The file cannot be made.
@@ -30,7 +31,8 @@ impl Capture {
         Ok(Some(Self { stream: open(file)?, budget: budget.clone() }))
     }
 
-    /// Writes what has crossed since this was last called. It is to be called also when it has ended, for a graph keeps what nobody takes.
+    /// Writes what has crossed since this was last called. It is to be called also when it has ended, for a graph keeps
+    /// what nobody takes.
     pub fn take_from(&mut self, graph: &mut Graph) {
         if let Err(why) = self.stream.take_from(graph) {
             self.budget.end(&why.to_string());

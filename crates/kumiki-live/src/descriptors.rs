@@ -1,8 +1,9 @@
 //! How many callers the descriptors of this process are enough for.
 //!
-//! A caller takes some when it comes and some more when it stands ([`DescriptorCost`]). Where a process may have fewer than its places want, it asks for as many as it may (the soft limit, up
-//! to the hard one), and where that is not enough there are fewer places, all in the proportion that was asked for: so there is always a place for who comes from elsewhere, and
-//! callers are refused for a reason that has a name, before a socket cannot be had.
+//! A caller takes some when it comes and some more when it stands ([`DescriptorCost`]). Where a process may have fewer
+//! than its places want, it asks for as many as it may (the soft limit, up to the hard one), and where that is not
+//! enough there are fewer places, all in the proportion that was asked for: so there is always a place for who comes
+//! from elsewhere, and callers are refused for a reason that has a name, before a socket cannot be had.
 //!
 //! **Left out**: what all processes of a machine, or of a user, may have together.
 

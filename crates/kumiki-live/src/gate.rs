@@ -1,4 +1,5 @@
-//! Who is let in, asked by the threads of all associations and calls: places and tries ([`kumiki_io::admission`]), with the clock and the waiting that they leave out.
+//! Who is let in, asked by the threads of all associations and calls: places and tries ([`kumiki_io::admission`]), with
+//! the clock and the waiting that they leave out.
 
 use core::net::IpAddr;
 use std::io;

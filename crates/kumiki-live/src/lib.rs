@@ -7,8 +7,8 @@
 //! | Line | between the graph and the device stands [`Impaired`], where something is to go wrong |
 //! | Left out | several devices, UDP programs, both versions of IP at once |
 //!
-//! The parts are apart so that other stacks and devices can use them: [`Stack`] says what stands on what, [`Line`] opens the
-//! device, [`run`] joins both and lets them run until the program is done or somebody wants an end.
+//! The parts are apart so that other stacks and devices can use them: [`Stack`] says what stands on what, [`Line`]
+//! opens the device, [`run`] joins both and lets them run until the program is done or somebody wants an end.
 
 use core::fmt;
 use core::net::{IpAddr, SocketAddrV4};
@@ -66,8 +66,8 @@ pub use kumiki_octets::Pattern;
 pub use kumiki_octets::text::is_unseen;
 pub use report::{OutputFormat, Printer};
 
-/// How many inputs are handled, and packets read, before TCP decides on acknowledgments. Assumed: as many as Linux's NAPI takes from
-/// a device in one turn.
+/// How many inputs are handled, and packets read, before TCP decides on acknowledgments. Assumed: as many as Linux's
+/// NAPI takes from a device in one turn.
 pub const BATCH: usize = 64;
 
 /// So many segments TCP hands down at once to a device that takes them, as far as a datagram holds them: as Linux does.
@@ -76,7 +76,8 @@ const BURST: u32 = 64;
 /// How often the watcher looks where nothing happens.
 pub const LOOK: Duration = Duration::from_millis(200);
 
-/// How long what an interrupted program says last may take to leave, where the device has no room or the line delays it.
+/// How long what an interrupted program says last may take to leave, where the device has no room or the line delays
+/// it.
 const FAREWELL: Duration = Duration::from_secs(1);
 
 /// The layers of the host, from settings written as in scenarios.
@@ -176,8 +177,8 @@ fn octets(mtu: u16) -> toml::Value {
 const ENDS: [&str; 2] = ["linux", "kumiki"];
 
 impl Stack {
-    /// `program` on `transport` on IP on the TUN device `device`, with ICMP beside it. A program called `ping` stands on ICMP. The
-    /// version of IP is that of `address`.
+    /// `program` on `transport` on IP on the TUN device `device`, with ICMP beside it. A program called `ping` stands
+    /// on ICMP. The version of IP is that of `address`.
     #[must_use]
     pub fn tun(program: &str, transport: Transport, address: &str, mtu: u16, device: &str) -> Self {
         let transport = transport.kind();
@@ -190,11 +191,13 @@ impl Stack {
         stack
     }
 
-    /// `program` on `transport` on an Ethernet whose frames go in datagrams of `socket`. TCP has IP below it, and ICMP beside it; XTP has
-    /// VNET, and its packets are in the frames. A program called `ping` stands on ICMP, so on IP, whatever `transport` is.
+    /// `program` on `transport` on an Ethernet whose frames go in datagrams of `socket`. TCP has IP below it, and ICMP
+    /// beside it; XTP has VNET, and its packets are in the frames. A program called `ping` stands on ICMP, so on IP,
+    /// whatever `transport` is.
     ///
     /// # Errors
-    /// A [`ScenarioError`] where `address` is of IPv6, for ARP resolves addresses of IPv4, and where the socket's cannot be a station's.
+    /// A [`ScenarioError`] where `address` is of IPv6, for ARP resolves addresses of IPv4, and where the socket's
+    /// cannot be a station's.
     pub fn sim_ether(
         program: &str,
         transport: Transport,
@@ -527,8 +530,9 @@ pub fn interface(name: &str) -> Result<String, String> {
     Ok(name.to_owned())
 }
 
-/// Opens the TUN device `name`; where `linux` is given, the kernel gets that address at its end, and the device is brought up. Super-segments cross it
-/// where they may and the kernel knows how; that it does not is said on standard error.
+/// Opens the TUN device `name`; where `linux` is given, the kernel gets that address at its end, and the device is
+/// brought up. Super-segments cross it where they may and the kernel knows how; that it does not is said on standard
+/// error.
 ///
 /// # Errors
 /// [`TunError`], which says what would help.
@@ -612,8 +616,8 @@ pub trait Watcher<P> {
     /// Called often; must be quick where nothing has happened.
     fn look(&mut self, program: &P, now: Instant) -> bool;
 
-    /// Has `program` end what it has open, for this reason, and says by which token it is to be woken for that; none: nothing is open. Called once at
-    /// most, and what has ended so is told at the next [`Watcher::look`].
+    /// Has `program` end what it has open, for this reason, and says by which token it is to be woken for that; none:
+    /// nothing is open. Called once at most, and what has ended so is told at the next [`Watcher::look`].
     fn stop(&mut self, program: &mut P, why: Reason) -> Option<Token>;
 }
 

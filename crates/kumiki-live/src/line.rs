@@ -1,4 +1,5 @@
-//! A connection of the operating system with somebody who watches it: how much has crossed, when last, and how it began.
+//! A connection of the operating system with somebody who watches it: how much has crossed, when last, and how it
+//! began.
 
 use core::net::SocketAddr;
 use std::io;

@@ -1,8 +1,8 @@
 //! The log of a program that others rely on: a line each, on standard output, where a disk may be full.
 //!
-//! What cannot be written stops nothing. A line of which a part was taken is ended when the rest can be written, so that none is torn; lines behind it are counted
-//! meanwhile. That lines are being lost is told on standard error when it begins; how many were, in the log as soon as something can be written again, or at the end on
-//! standard error.
+//! What cannot be written stops nothing. A line of which a part was taken is ended when the rest can be written, so
+//! that none is torn; lines behind it are counted meanwhile. That lines are being lost is told on standard error when
+//! it begins; how many were, in the log as soon as something can be written again, or at the end on standard error.
 
 use std::io::{self, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,7 +12,8 @@ use kumiki_octets::text::counted;
 use crate::refusal::unnumbered;
 use crate::report::OutputFormat;
 
-/// Standard output, with no buffer in between: what it does not take is known at once, and not kept to be written in front of something else.
+/// Standard output, with no buffer in between: what it does not take is known at once, and not kept to be written in
+/// front of something else.
 #[derive(Debug)]
 pub struct Output;
 

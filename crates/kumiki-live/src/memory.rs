@@ -1,12 +1,15 @@
 //! How much memory callers may take of this process, and what the machine lets it have.
 //!
-//! Whoever serves strangers makes one [`Budget`] ([`Memory::budget`]). It is what was asked for, or less where the process itself is bounded: by its address space (`ulimit -v`) or by
-//! the cgroup that it is in. So callers are refused before an allocation fails, which would end the program and all that it serves.
+//! Whoever serves strangers makes one [`Budget`] ([`Memory::budget`]). It is what was asked for, or less where the
+//! process itself is bounded: by its address space (`ulimit -v`) or by the cgroup that it is in. So callers are refused
+//! before an allocation fails, which would end the program and all that it serves.
 //!
-//! **What a caller costs.** A thread and a graph by themselves ([`COMES`]), and what buffers both ways can hold once it is let in ([`STANDS`]). What a peer has layers put together is
-//! claimed beside that. Address space is counted in stacks ([`STACK`]) as well, so these have a size of their own.
+//! **What a caller costs.** A thread and a graph by themselves ([`COMES`]), and what buffers both ways can hold once it
+//! is let in ([`STANDS`]). What a peer has layers put together is claimed beside that. Address space is counted in
+//! stacks ([`STACK`]) as well, so these have a size of their own.
 //!
-//! **Left out**: memory of the kernel, such as buffers of sockets, which a cgroup counts too: `RESERVE` is for that, for the program itself and for what the allocator keeps.
+//! **Left out**: memory of the kernel, such as buffers of sockets, which a cgroup counts too: `RESERVE` is for that,
+//! for the program itself and for what the allocator keeps.
 
 use core::fmt;
 use std::path::{Path, PathBuf};
@@ -18,8 +21,9 @@ use rustix::process::{Resource, getrlimit};
 pub const USUAL: u64 = 128 << 20;
 /// What a caller costs that has no association yet.
 pub const COMES: u64 = 256 << 10;
-/// What one costs beside that when it has one. Callers that ask without end for the shortest answers, and read none, were measured: an answer of 40 octets takes a KiB as long as the
-/// layers have it, and as many are handled together as [`kumiki_io::stream::HELD`] has room for.
+/// What one costs beside that when it has one. Callers that ask without end for the shortest answers, and read none,
+/// were measured: an answer of 40 octets takes a KiB as long as the layers have it, and as many are handled together as
+/// [`kumiki_io::stream::HELD`] has room for.
 pub const STANDS: u64 = 1280 << 10;
 const _: () = assert!(kumiki_io::stream::HELD as u64 / 40 * 1024 <= STANDS);
 /// The stack of a thread that serves one.
@@ -96,7 +100,8 @@ impl Memory {
     }
 }
 
-/// What the connections of a stack of our own may hold, where this process is bounded: half of what is left, for octets lie in pages that are larger.
+/// What the connections of a stack of our own may hold, where this process is bounded: half of what is left, for octets
+/// lie in pages that are larger.
 pub fn of_connections() -> Option<u64> {
     held_within([address_space(), cgroup()].into_iter().flatten())
 }
@@ -105,8 +110,8 @@ fn held_within(limits: impl Iterator<Item = Limit>) -> Option<u64> {
     limits.map(|limit| limit.left.saturating_sub(RESERVE) / 2).min()
 }
 
-/// What of a limit is for callers. The allocator needs a quarter to put things in; and where address space is counted, a caller that costs the budget [`COMES`] takes
-/// its whole stack beside that.
+/// What of a limit is for callers. The allocator needs a quarter to put things in; and where address space is counted,
+/// a caller that costs the budget [`COMES`] takes its whole stack beside that.
 const fn room(limit: Limit) -> u64 {
     let left = limit.left.saturating_sub(RESERVE);
     let left = left / 4 * 3;
@@ -138,8 +143,8 @@ fn cgroup() -> Option<Limit> {
     Some(Limit { left, is_space: false, name: "the cgroup's limit of memory" })
 }
 
-/// The same of what /proc/self/cgroup says, in the hierarchies that are mounted below `mounts`: version 2, which may have a place beside those of version 1, and the controller
-/// `memory` of version 1 (cgroups(7)).
+/// The same of what /proc/self/cgroup says, in the hierarchies that are mounted below `mounts`: version 2, which may
+/// have a place beside those of version 1, and the controller `memory` of version 1 (cgroups(7)).
 fn left_in(own: &str, mounts: &Path) -> Option<u64> {
     let two = ("memory.max", "memory.current");
     let one = ("memory.limit_in_bytes", "memory.usage_in_bytes");

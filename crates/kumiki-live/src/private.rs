@@ -22,8 +22,8 @@ pub const SHORTEST: u64 = 16 * FILE;
 /// The longest file of passwords, in octets.
 const LONGEST: u64 = 16 << 20;
 
-/// Makes a file, or empties one, that nobody but its owner can read. A symbolic link is not followed: whoever may make one in that directory would choose what
-/// is overwritten.
+/// Makes a file, or empties one, that nobody but its owner can read. A symbolic link is not followed: whoever may make
+/// one in that directory would choose what is overwritten.
 ///
 /// # Errors
 /// As it happens, in words where it is a link.
@@ -45,8 +45,8 @@ pub fn create(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// The text of a file that has secrets, if nobody but its owner can read it. A pipe is nobody else's, nor is what the service manager hands over
-/// (`CREDENTIALS_DIRECTORY`, systemd.exec(5)).
+/// The text of a file that has secrets, if nobody but its owner can read it. A pipe is nobody else's, nor is what the
+/// service manager hands over (`CREDENTIALS_DIRECTORY`, systemd.exec(5)).
 ///
 /// # Errors
 /// As it happens, in words where others can read or write it.
@@ -139,8 +139,9 @@ impl CaptureBudget {
     }
 }
 
-/// A capture file for its owner alone, which ends behind the last block that there was room for: by the budget, or on the disk. Writing to it never fails, as what is
-/// captured is worth more than its capture; [`CaptureBudget::remark`] tells that it has ended.
+/// A capture file for its owner alone, which ends behind the last block that there was room for: by the budget, or on
+/// the disk. Writing to it never fails, as what is captured is worth more than its capture; [`CaptureBudget::remark`]
+/// tells that it has ended.
 #[derive(Debug)]
 pub struct PrivateCapture {
     path: PathBuf,
@@ -177,7 +178,8 @@ impl PrivateCapture {
         }))
     }
 
-    /// How long the block is that has begun, as far as it says so: the second word of a block of pcapng is its length, the third of a section its byte order.
+    /// How long the block is that has begun, as far as it says so: the second word of a block of pcapng is its length,
+    /// the third of a section its byte order.
     fn length(&mut self) -> Option<usize> {
         /// A section header block.
         const SECTION: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
@@ -346,7 +348,8 @@ mod tests {
         blocks
     }
 
-    /// A limit on the length of files stands for a disk that is full: both take a part of what is written, and then nothing.
+    /// A limit on the length of files stands for a disk that is full: both take a part of what is written, and then
+    /// nothing.
     #[test]
     fn what_the_disk_does_not_take_ends_the_capture_and_nothing_else() {
         const NAME: &str = "private::tests::what_the_disk_does_not_take_ends_the_capture_and_nothing_else";

@@ -1,7 +1,8 @@
 //! What crosses a connection of the operating system, as a capture of IP packets that nobody has seen like this.
 //!
-//! The octets and their times are true, and so are addresses and ports; the segments are ours, for the operating system does not show its
-//! own: one for each piece that was read or written, between a handshake and an end. Nothing is lost, so nothing is acknowledged by itself.
+//! The octets and their times are true, and so are addresses and ports; the segments are ours, for the operating system
+//! does not show its own: one for each piece that was read or written, between a handshake and an end. Nothing is lost,
+//! so nothing is acknowledged by itself.
 
 use core::net::{IpAddr, SocketAddr};
 use std::io;
@@ -38,7 +39,8 @@ fn named(path: &Path, why: &dyn core::fmt::Display) -> io::Error {
 }
 
 impl Recorder {
-    /// Begins a capture of a connection that stands; an older file is replaced. None where captures may have no more octets.
+    /// Begins a capture of a connection that stands; an older file is replaced. None where captures may have no more
+    /// octets.
     ///
     /// # Errors
     /// The file cannot be made; the error names it.

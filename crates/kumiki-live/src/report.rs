@@ -63,8 +63,8 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// What is to be said of the connections that ended otherwise than in order and by our wish: how many, and why the first
-    /// of them did; `None` where none did.
+    /// What is to be said of the connections that ended otherwise than in order and by our wish: how many, and why the
+    /// first of them did; `None` where none did.
     #[must_use]
     pub fn aborted(&self) -> Option<String> {
         let first = self.first_abort.as_ref()?;

@@ -1,4 +1,5 @@
-//! Logs that nobody can fill: of each kind of line so many at once, then one a second, and the number of those that were left out.
+//! Logs that nobody can fill: of each kind of line so many at once, then one a second, and the number of those that
+//! were left out.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,8 @@ const BURST: u64 = 10;
 /// Afterwards one in each of these.
 const EACH: Duration = Duration::from_secs(1);
 
-/// What a line is about. What somebody did who was let in is none of these, and told while there is an [allowance](crate::allowance) for it.
+/// What a line is about. What somebody did who was let in is none of these, and told while there is an
+/// [allowance](crate::allowance) for it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Kind {
     /// There was no place.

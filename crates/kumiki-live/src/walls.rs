@@ -1,4 +1,5 @@
-//! What a program in real time gives up when all is open and before anybody is heard: [`kumiki_walls`], and what lines need behind them.
+//! What a program in real time gives up when all is open and before anybody is heard: [`kumiki_walls`], and what lines
+//! need behind them.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -6,7 +7,8 @@ use std::path::{Path, PathBuf};
 use kumiki_io::Opening;
 pub use kumiki_walls::{Access, Calls, Needs, RunAs, Wall, WallError, Walls};
 
-/// Raises walls. What stands, and what the kernel lacks, is a line on standard error, as standard output may be a line or JSON.
+/// Raises walls. What stands, and what the kernel lacks, is a line on standard error, as standard output may be a line
+/// or JSON.
 ///
 /// # Errors
 /// [`WallError`].

@@ -8,8 +8,8 @@ use crate::sockets::error::says_no_version;
 
 /// What can be turned into socket addresses: the same types as tokio's `ToSocketAddrs`.
 ///
-/// A name is looked up in the network of the [stack](Stack::current) that asks: in a simulation these are the names of its hosts, and
-/// `localhost`.
+/// A name is looked up in the network of the [stack](Stack::current) that asks: in a simulation these are the names of
+/// its hosts, and `localhost`.
 pub trait ToSocketAddrs: sealed::ToSocketAddrs {}
 
 impl<T: sealed::ToSocketAddrs + ?Sized> ToSocketAddrs for T {}
@@ -59,8 +59,8 @@ impl UnresolvedAddr {
 pub(crate) struct Attempts(Option<io::Error>);
 
 impl Attempts {
-    /// Another has failed. What is told in the end is the first error of an address whose version of IP there is: tokio tells the last, which
-    /// of a name with addresses of both versions is often only that one of them is not there.
+    /// Another has failed. What is told in the end is the first error of an address whose version of IP there is: tokio
+    /// tells the last, which of a name with addresses of both versions is often only that one of them is not there.
     pub(crate) fn add(&mut self, error: io::Error) {
         if self.0.as_ref().is_none_or(says_no_version) {
             self.0 = Some(error);
@@ -75,7 +75,8 @@ impl Attempts {
 /// The addresses of `host`, written as any of the types of [`ToSocketAddrs`].
 ///
 /// # Errors
-/// `InvalidInput` where it is no address, `NotFound` where nobody has the name, `Unsupported` where there is no [stack](Stack::current).
+/// `InvalidInput` where it is no address, `NotFound` where nobody has the name, `Unsupported` where there is no
+/// [stack](Stack::current).
 pub async fn lookup_host<T: ToSocketAddrs>(host: T) -> io::Result<impl Iterator<Item = SocketAddr>> {
     Ok(host.written().resolve(&Stack::current()?)?.into_iter())
 }

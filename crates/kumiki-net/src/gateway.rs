@@ -1,15 +1,16 @@
 //! A host for which every destination address is its own: proxies, sandboxes, NAT in user space.
 //!
-//! A [`Gateway`] is asked about each connection before its SYN is answered, whatever address and port it is for, and about the first
-//! datagram between any two UDP sockets. Linux has the parts of this by the names of AnyIP (a local route to everything) and
-//! `IP_TRANSPARENT`. What a listener or UDP socket of the same host has bound goes to that one. Groups of hosts are left out.
+//! A [`Gateway`] is asked about each connection before its SYN is answered, whatever address and port it is for, and
+//! about the first datagram between any two UDP sockets. Linux has the parts of this by the names of AnyIP (a local
+//! route to everything) and `IP_TRANSPARENT`. What a listener or UDP socket of the same host has bound goes to that
+//! one. Groups of hosts are left out.
 //!
 //! # Bounds
 //!
-//! [`GatewayConfig`] says how much may wait. Calls beyond that are dropped, and come again; a flow of UDP takes the place of the one that was
-//! idle for the longest time. The memory of all connections is bounded by [`memory`](kumiki_inet::tcp::Config::memory) of TCP: where it is
-//! spent, new ones are reset. That of UDP is apart from it, unless
-//! `HostConfig::memory` bounds both.
+//! [`GatewayConfig`] says how much may wait. Calls beyond that are dropped, and come again; a flow of UDP takes the
+//! place of the one that was idle for the longest time. The memory of all connections is bounded by
+//! [`memory`](kumiki_inet::tcp::Config::memory) of TCP: where it is spent, new ones are reset. That of UDP is apart
+//! from it, unless `HostConfig::memory` bounds both.
 
 use core::future::poll_fn;
 use core::net::SocketAddr;
@@ -48,7 +49,8 @@ impl Stack {
     /// Its gateway; one at a time.
     ///
     /// # Errors
-    /// `InvalidInput` where the host does not take what is for all addresses, `AddrInUse` where somebody has its gateway.
+    /// `InvalidInput` where the host does not take what is for all addresses, `AddrInUse` where somebody has its
+    /// gateway.
     pub fn gateway(&self) -> io::Result<Gateway> {
         self.gateway_with(GatewayConfig::default())
     }
@@ -66,8 +68,8 @@ impl Stack {
     }
 }
 
-/// Who is asked about what comes for any address: see the [module](self). Dropping it refuses what nobody has taken, and what comes from then
-/// on; what was taken goes on.
+/// Who is asked about what comes for any address: see the [module](self). Dropping it refuses what nobody has taken,
+/// and what comes from then on; what was taken goes on.
 #[derive(Debug)]
 pub struct Gateway(Parts);
 
@@ -157,7 +159,8 @@ impl TcpOffer {
         let _ = gone.await;
     }
 
-    /// Answers it. The connection's own address is the one that was called; what is written goes when the handshake is done.
+    /// Answers it. The connection's own address is the one that was called; what is written goes when the handshake is
+    /// done.
     ///
     /// # Errors
     /// `ConnectionReset` where the caller has gone, `NetworkDown` where the host has.
@@ -221,7 +224,8 @@ impl From<&io::Error> for Refusal {
     }
 }
 
-/// What goes to and fro between a UDP socket and the one that it sent to. Dropping it forgets it: what comes next is another flow.
+/// What goes to and fro between a UDP socket and the one that it sent to. Dropping it forgets it: what comes next is
+/// another flow.
 #[derive(Debug)]
 pub struct UdpFlow(Common);
 
@@ -241,8 +245,8 @@ impl UdpFlow {
     /// The next datagram; of a longer one than `buffer` the rest is lost.
     ///
     /// # Errors
-    /// `TimedOut` where nothing came or went for too long, `QuotaExceeded` where it was given up for another, and what ICMP says of what
-    /// was sent.
+    /// `TimedOut` where nothing came or went for too long, `QuotaExceeded` where it was given up for another, and what
+    /// ICMP says of what was sent.
     pub async fn recv(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         poll_fn(|cx| self.poll_recv(cx, buffer)).await
     }
@@ -264,7 +268,8 @@ impl UdpFlow {
         )
     }
 
-    /// Answers, from the address that was sent to. It never waits: where the layers have not taken 512 datagrams that were sent, it is lost.
+    /// Answers, from the address that was sent to. It never waits: where the layers have not taken 512 datagrams that
+    /// were sent, it is lost.
     ///
     /// # Errors
     /// As [`UdpFlow::try_send`].

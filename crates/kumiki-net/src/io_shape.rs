@@ -30,7 +30,8 @@ impl OwnedSocket {
         self.stack.0.with(act)
     }
 
-    /// Tries `act`; where it would have to wait, `wait` leaves `cx`'s waker in the same breath, so that nothing gets lost between the two.
+    /// Tries `act`; where it would have to wait, `wait` leaves `cx`'s waker in the same breath, so that nothing gets
+    /// lost between the two.
     pub(crate) fn poll<T>(
         &self,
         cx: &mut Context<'_>,
@@ -122,7 +123,8 @@ pub(crate) fn of_interest(interest: Interest, ready: Ready) -> Ready {
     ready & wanted
 }
 
-/// The methods by which a socket that has `poll_ready` and `is_ready` is waited for, with the names that it has for the two directions.
+/// The methods by which a socket that has `poll_ready` and `is_ready` is waited for, with the names that it has for the
+/// two directions.
 macro_rules! waiting {
     ($poll_read:ident, $poll_write:ident) => {
         /// Waits until some of `interest` is there, and says which.

@@ -1,5 +1,5 @@
-//! The layers of a host: sockets on TCP and UDP, for each version of IP of which it has an address, on its lines. Beside them stands who answers echo
-//! requests.
+//! The layers of a host: sockets on TCP and UDP, for each version of IP of which it has an address, on its lines.
+//! Beside them stands who answers echo requests.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
@@ -232,7 +232,8 @@ impl Plan<'_> {
         }
     }
 
-    /// The lines on which a server is asked: their numbers, their interfaces of IPv4, their stations, and whether they hurry.
+    /// The lines on which a server is asked: their numbers, their interfaces of IPv4, their stations, and whether they
+    /// hurry.
     fn asking(&self) -> Vec<(usize, usize, MacAddr, bool)> {
         let with_v4 = self.lines.iter().enumerate().filter(|(_, line)| self.has_v4(line)).enumerate();
         let asks = |(interface, (number, line)): (usize, (usize, &Line))| {

@@ -1,8 +1,8 @@
 //! tokio's sockets over a TCP/IP of our own.
 //!
-//! [`TcpListener`], [`TcpStream`], [`TcpSocket`] and [`UdpSocket`] have the methods, the traits and the kinds of errors of those of
-//! `tokio::net`, but below them is Kumiki's TCP/IP: congestion control, retransmission timers, reassembly, path MTU, as on a host. In
-//! [`sim`] it runs in virtual time, over a network that repeats to the octet.
+//! [`TcpListener`], [`TcpStream`], [`TcpSocket`] and [`UdpSocket`] have the methods, the traits and the kinds of errors
+//! of those of `tokio::net`, but below them is Kumiki's TCP/IP: congestion control, retransmission timers, reassembly,
+//! path MTU, as on a host. In [`sim`] it runs in virtual time, over a network that repeats to the octet.
 //!
 #![cfg_attr(feature = "sim", doc = "```")]
 #![cfg_attr(not(feature = "sim"), doc = "```ignore")]

@@ -33,7 +33,8 @@ pub struct NetworkRoute {
     pub line: usize,
 }
 
-/// What a host has on its lines at a time, whoever has said so: its configuration, its owner ([`StackLine`]), or the network.
+/// What a host has on its lines at a time, whoever has said so: its configuration, its owner ([`StackLine`]), or the
+/// network.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Network {
@@ -91,8 +92,8 @@ impl Stack {
         }
     }
 
-    /// What its host has on its lines, as soon as that is another than in the [version](Network::version) that is given. Nothing is missed between two
-    /// calls; what came and went between them may be.
+    /// What its host has on its lines, as soon as that is another than in the [version](Network::version) that is
+    /// given. Nothing is missed between two calls; what came and went between them may be.
     ///
     /// ```no_run
     /// # async fn wait(stack: kumiki_net::Stack) -> std::io::Result<()> {
@@ -110,8 +111,9 @@ impl Stack {
         Ok(self.network())
     }
 
-    /// What a server has given is given back (RFC 2131 section 4.4.6), and none is asked any more: for a host that is about to end. A `host::HostStack` does so by
-    /// itself; who drives a host does as long after this as an answer to ARP may take.
+    /// What a server has given is given back (RFC 2131 section 4.4.6), and none is asked any more: for a host that is
+    /// about to end. A `host::HostStack` does so by itself; who drives a host does as long after this as an answer to
+    /// ARP may take.
     pub fn release_addresses(&self) {
         self.0.with(Table::release_addresses);
     }
@@ -131,14 +133,18 @@ impl Stack {
 ///
 /// All is as with Linux's `ip address` and `ip route`:
 ///
-/// - Who listens at all addresses has callers of a new one at once. Who listens at an address that goes has none, until it is there again; no listener ends.
-/// - A connection keeps its address. Where that has gone, what it sends is lost and what comes for it is dropped, so that TCP sends again and waits: it goes on
-///   if the address comes back, and else ends by `TimedOut`. To end those at once is for the program, which learns of changes by [`Stack::network_after`].
-/// - Later calls are from what is there then. A call, or a datagram, from an address that was chosen before and has gone is `NetworkUnreachable`; so is a datagram of
-///   IPv4 of a connected socket whose address has gone, for that was chosen when it was connected.
+/// - Who listens at all addresses has callers of a new one at once. Who listens at an address that goes has none, until
+///   it is there again; no listener ends.
+/// - A connection keeps its address. Where that has gone, what it sends is lost and what comes for it is dropped, so
+///   that TCP sends again and waits: it goes on if the address comes back, and else ends by `TimedOut`. To end those at
+///   once is for the program, which learns of changes by [`Stack::network_after`].
+/// - Later calls are from what is there then. A call, or a datagram, from an address that was chosen before and has
+///   gone is `NetworkUnreachable`; so is a datagram of IPv4 of a connected socket whose address has gone, for that was
+///   chosen when it was connected.
 ///
-/// Errors of all its methods, beside their own: `NotFound` where there is no such line; `Unsupported` where the line has not this version of IP, and of a
-/// gateway, which has every address; `NetworkDown` where the host is gone; `InvalidInput` what cannot be.
+/// Errors of all its methods, beside their own: `NotFound` where there is no such line; `Unsupported` where the line
+/// has not this version of IP, and of a gateway, which has every address; `NetworkDown` where the host is gone;
+/// `InvalidInput` what cannot be.
 #[derive(Clone, Copy, Debug)]
 pub struct StackLine<'a> {
     stack: &'a Stack,
@@ -146,8 +152,8 @@ pub struct StackLine<'a> {
 }
 
 impl StackLine<'_> {
-    /// One more address, of which so many leading bits name the network on the line. On an Ethernet one of IPv6 is used when nobody has claimed it for a second
-    /// (RFC 4862 section 5.4); one of IPv4 at once.
+    /// One more address, of which so many leading bits name the network on the line. On an Ethernet one of IPv6 is used
+    /// when nobody has claimed it for a second (RFC 4862 section 5.4); one of IPv4 at once.
     ///
     /// # Errors
     /// `AlreadyExists` where the host has it.
@@ -155,7 +161,8 @@ impl StackLine<'_> {
         self.stack.change(self.number, Change::Address { address, prefix, probe: false })
     }
 
-    /// It is not the host's any more. Routes stay, and lead nowhere as long as the line has no address of their version.
+    /// It is not the host's any more. Routes stay, and lead nowhere as long as the line has no address of their
+    /// version.
     ///
     /// # Errors
     /// `AddrNotAvailable` where it is not on this line.
@@ -179,8 +186,9 @@ impl StackLine<'_> {
         self.stack.change(self.number, Change::NoRoute(AssignedRoute { network, prefix, router }))
     }
 
-    /// What a packet may have at most, in octets, from 68 on; no more than the line was made with. `None`: that. A line of IPv6 has 1280 at least, and keeps what
-    /// it has where less is said. Connections that are there cut what they send from now on.
+    /// What a packet may have at most, in octets, from 68 on; no more than the line was made with. `None`: that. A line
+    /// of IPv6 has 1280 at least, and keeps what it has where less is said. Connections that are there cut what they
+    /// send from now on.
     ///
     /// # Errors
     /// Those of all.

@@ -1,4 +1,5 @@
-//! noq over these sockets: QUIC with several paths, in virtual time or on a device of this machine. All as in the module for quinn, from which noq descends.
+//! noq over these sockets: QUIC with several paths, in virtual time or on a device of this machine. All as in the
+//! module for quinn, from which noq descends.
 //!
 //! ```
 //! use kumiki_net::UdpSocket;

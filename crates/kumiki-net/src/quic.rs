@@ -14,8 +14,8 @@ pub(crate) fn whole(socket: UdpSocket) -> io::Result<UdpSocket> {
     Ok(socket)
 }
 
-/// Sends a datagram. Those that cannot be sent are lost to QUIC as any other, which a probe of the path's MTU relies on; who waits to receive hears of a
-/// host that is gone.
+/// Sends a datagram. Those that cannot be sent are lost to QUIC as any other, which a probe of the path's MTU relies
+/// on; who waits to receive hears of a host that is gone.
 ///
 /// # Errors
 /// `WouldBlock` where there is no room.

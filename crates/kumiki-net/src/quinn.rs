@@ -9,12 +9,13 @@
 //! }
 //! ```
 //!
-//! The endpoint's tasks are tokio's, and so are its timers: whole milliseconds, as with quinn over the system's sockets. Congestion marks (ECN), the
-//! address that a datagram was for, and probes of the path's MTU go both ways. Datagrams go one at a time: there is no system to be called less often.
+//! The endpoint's tasks are tokio's, and so are its timers: whole milliseconds, as with quinn over the system's
+//! sockets. Congestion marks (ECN), the address that a datagram was for, and probes of the path's MTU go both ways.
+//! Datagrams go one at a time: there is no system to be called less often.
 //!
-//! quinn and rustls draw connection numbers and keys from the operating system. Their lengths are the same in each run; with
-//! `EndpointConfig::rng_seed` set, so is what else quinn draws (which packet numbers it leaves out, for one), and then packets have the same lengths at the same times. Their
-//! octets differ, and with them `Net::digest`.
+//! quinn and rustls draw connection numbers and keys from the operating system. Their lengths are the same in each run;
+//! with `EndpointConfig::rng_seed` set, so is what else quinn draws (which packet numbers it leaves out, for one), and
+//! then packets have the same lengths at the same times. Their octets differ, and with them `Net::digest`.
 
 use core::net::SocketAddr;
 use core::pin::Pin;

@@ -31,7 +31,8 @@ pub(crate) trait Driver: Send + Sync {
     /// The addresses of the host called `name`.
     fn lookup(&self, name: &str) -> io::Result<Vec<IpAddr>>;
 
-    /// Returns when the layers have what was asked of the sockets, or will have it before anything that others ask or that comes from outside after that.
+    /// Returns when the layers have what was asked of the sockets, or will have it before anything that others ask or
+    /// that comes from outside after that.
     fn settle(&self) -> io::Result<()> {
         Ok(())
     }
@@ -47,7 +48,8 @@ pub(crate) trait Driver: Send + Sync {
 pub(crate) struct Shared {
     table: Mutex<Table>,
     driver: Box<dyn Driver>,
-    /// Set before anybody can know what was asked for: a driver on another thread that sees something come from outside sees this too.
+    /// Set before anybody can know what was asked for: a driver on another thread that sees something come from outside
+    /// sees this too.
     asked: Arc<AtomicBool>,
     /// Where the host is several stacks and this is the first of them, which its user knows as the host.
     others: OnceLock<OtherStacks>,
@@ -67,12 +69,14 @@ impl core::panic::UnwindSafe for Shared {}
 impl core::panic::RefUnwindSafe for Shared {}
 
 impl Shared {
-    /// The table. A task that panicked with it has left it whole: nothing in it is half done between two statements that can panic.
+    /// The table. A task that panicked with it has left it whole: nothing in it is half done between two statements
+    /// that can panic.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Table> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Works on the table; then those are woken whom that concerns, and the driver is told where there is something for it.
+    /// Works on the table; then those are woken whom that concerns, and the driver is told where there is something for
+    /// it.
     pub(crate) fn with<T>(&self, act: impl FnOnce(&mut Table) -> T) -> T {
         let mut table = self.lock();
         let result = act(&mut table);
@@ -131,8 +135,9 @@ pub struct MemoryUse {
 
 /// A host's TCP/IP, as its sockets know it.
 ///
-/// A program is on one host at a time: sockets that it makes by `TcpStream::connect`, `TcpListener::bind` and `UdpSocket::bind` are of
-/// the stack that it has [entered](Stack::enter). Tasks of a simulation have entered that of their host whenever they are polled.
+/// A program is on one host at a time: sockets that it makes by `TcpStream::connect`, `TcpListener::bind` and
+/// `UdpSocket::bind` are of the stack that it has [entered](Stack::enter). Tasks of a simulation have entered that of
+/// their host whenever they are polled.
 #[derive(Clone)]
 pub struct Stack(pub(crate) Arc<Shared>);
 
@@ -143,7 +148,8 @@ impl Stack {
         Self(Arc::new(Shared { table, driver, asked, others: OnceLock::new() }))
     }
 
-    /// From now on it is the first of several stacks of a host, of which `owner` has the connections between a local address and a remote one.
+    /// From now on it is the first of several stacks of a host, of which `owner` has the connections between a local
+    /// address and a remote one.
     #[cfg(feature = "host")]
     pub(crate) fn lead(
         &self,
@@ -177,8 +183,8 @@ impl Stack {
         number.checked_sub(1).and_then(|it| self.others().get(it)).unwrap_or(self)
     }
 
-    /// The stack that makes a call to `remote`: that whose connection it is where the local address is given, which may be one that the host has yet to
-    /// choose; else they have turns.
+    /// The stack that makes a call to `remote`: that whose connection it is where the local address is given, which may
+    /// be one that the host has yet to choose; else they have turns.
     pub(crate) fn for_call(&self, local: Option<SocketAddr>, remote: SocketAddr) -> &Self {
         let Some(others) = self.0.others.get() else {
             return self;
@@ -223,8 +229,8 @@ impl Stack {
         StackGuard { before: CURRENT.replace(Some(self.clone())), not_send: core::marker::PhantomData }
     }
 
-    /// Runs `future` on this stack: whenever it is polled, the sockets that it makes are of it. As [`Stack::enter`], for futures that a
-    /// runtime moves from thread to thread: `tokio::spawn(stack.scope(serve()))`.
+    /// Runs `future` on this stack: whenever it is polled, the sockets that it makes are of it. As [`Stack::enter`],
+    /// for futures that a runtime moves from thread to thread: `tokio::spawn(stack.scope(serve()))`.
     pub fn scope<F: Future>(&self, future: F) -> impl Future<Output = F::Output> + use<F> {
         let stack = self.clone();
         async move {
@@ -243,7 +249,8 @@ impl Stack {
         self.0.driver.may_block()
     }
 
-    /// From now on it is the stack of every thread of this process that has entered none; `None`: there is no such stack.
+    /// From now on it is the stack of every thread of this process that has entered none; `None`: there is no such
+    /// stack.
     pub fn set_default(stack: Option<Self>) {
         *DEFAULT.lock().unwrap_or_else(PoisonError::into_inner) = stack;
     }

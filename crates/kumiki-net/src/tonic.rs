@@ -1,4 +1,5 @@
-//! Streams for tonic's `Server::serve_with_incoming`: a service is told both addresses (`Request::remote_addr`), as over tokio's streams.
+//! Streams for tonic's `Server::serve_with_incoming`: a service is told both addresses (`Request::remote_addr`), as
+//! over tokio's streams.
 
 use tonic::transport::server::{Connected, TcpConnectInfo};
 

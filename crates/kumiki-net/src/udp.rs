@@ -56,7 +56,8 @@ fn put_buf<B: BufMut>(buf: &mut B, arrived: &Arrived) -> usize {
 }
 
 impl UdpSocket {
-    /// Takes the first of the addresses that can be had. With port 0 a port is chosen. `[::]` takes datagrams of both versions of IP.
+    /// Takes the first of the addresses that can be had. With port 0 a port is chosen. `[::]` takes datagrams of both
+    /// versions of IP.
     ///
     /// # Errors
     /// `AddrInUse`, `AddrNotAvailable`; those of [`crate::lookup_host`].
@@ -64,8 +65,8 @@ impl UdpSocket {
         Self::bind_shared(addr, Sharing::Alone).await
     }
 
-    /// As [`UdpSocket::bind`], at an address that others may have too who say the same of it. What comes for it goes to one of them, as
-    /// `sharing` says; of what comes for a group of hosts each gets a copy.
+    /// As [`UdpSocket::bind`], at an address that others may have too who say the same of it. What comes for it goes to
+    /// one of them, as `sharing` says; of what comes for a group of hosts each gets a copy.
     ///
     /// # Errors
     /// As there.
@@ -135,13 +136,14 @@ impl UdpSocket {
         Err(failed.error())
     }
 
-    // Sending: there is room until the layers have been too slow to take much; what finds none after that is lost in any case.
+    // Sending: there is room until the layers have been too slow to take much; what finds none after that is lost in
+    // any case.
 
     /// Sends a datagram to the peer.
     ///
     /// # Errors
-    /// `NotConnected`; what a datagram sent before has met, such as `ConnectionRefused`; the system's "message too long" (of Linux `EMSGSIZE`) where it is too
-    /// long.
+    /// `NotConnected`; what a datagram sent before has met, such as `ConnectionRefused`; the system's "message too
+    /// long" (of Linux `EMSGSIZE`) where it is too long.
     pub async fn send(&self, buf: &[u8]) -> io::Result<usize> {
         poll_fn(|cx| self.poll_send(cx, buf)).await
     }
@@ -319,8 +321,8 @@ impl UdpSocket {
         self.try_take(false, |arrived| (put(&mut buf, arrived), arrived.from))
     }
 
-    /// As [`UdpSocket::poll_recv_from`], with all that is known of the datagram: for protocols that heed congestion marks, and have
-    /// several addresses.
+    /// As [`UdpSocket::poll_recv_from`], with all that is known of the datagram: for protocols that heed congestion
+    /// marks, and have several addresses.
     ///
     /// # Errors
     /// As there.
@@ -331,8 +333,8 @@ impl UdpSocket {
         })
     }
 
-    /// As [`UdpSocket::try_send_to`]; from the address `source` of ours, and with the congestion marks `ecn` (RFC 3168), 0 to 3, where
-    /// these are said.
+    /// As [`UdpSocket::try_send_to`]; from the address `source` of ours, and with the congestion marks `ecn` (RFC
+    /// 3168), 0 to 3, where these are said.
     ///
     /// # Errors
     /// As there.
@@ -468,8 +470,8 @@ impl UdpSocket {
         })
     }
 
-    /// How much it may have sent that the layers have not taken, in octets of memory (`SO_SNDBUF`): 212,992 unless it is set. Beyond it sending waits.
-    /// tokio has this by way of other crates alone.
+    /// How much it may have sent that the layers have not taken, in octets of memory (`SO_SNDBUF`): 212,992 unless it
+    /// is set. Beyond it sending waits. tokio has this by way of other crates alone.
     ///
     /// # Errors
     /// As [`UdpSocket::local_addr`].
@@ -651,12 +653,12 @@ impl UdpSocket {
         })
     }
 
-    /// Takes what is sent to the group `multiaddr` from now on. As in Linux, all sockets of the host that have its port and no other
-    /// address get a copy of that.
+    /// Takes what is sent to the group `multiaddr` from now on. As in Linux, all sockets of the host that have its port
+    /// and no other address get a copy of that.
     ///
     /// # Errors
-    /// `InvalidInput` where it is no group, `AddrInUse` where the socket is in it, the system's "no such device" where `interface` is
-    /// neither 0.0.0.0 nor an address of the host.
+    /// `InvalidInput` where it is no group, `AddrInUse` where the socket is in it, the system's "no such device" where
+    /// `interface` is neither 0.0.0.0 nor an address of the host.
     pub fn join_multicast_v4(&self, multiaddr: Ipv4Addr, interface: Ipv4Addr) -> io::Result<()> {
         self.set_member(multiaddr.into(), interface.into(), true)
     }

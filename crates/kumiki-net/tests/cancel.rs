@@ -1,4 +1,5 @@
-//! Futures that are dropped wherever they wait, leaked, or that panic: nothing is left of them, and no other flow notices.
+//! Futures that are dropped wherever they wait, leaked, or that panic: nothing is left of them, and no other flow
+//! notices.
 #![allow(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used, missing_docs)]
 
 use std::future::poll_fn;

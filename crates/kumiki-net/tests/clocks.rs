@@ -187,7 +187,8 @@ fn a_capture_has_the_times_of_the_network() {
         .unwrap();
     let mut file = Vec::new();
     net.write_capture(&mut file).unwrap();
-    // Blocks of packets (type 6), each with its time in nanoseconds: half a millisecond from host to host, and none at 15 s.
+    // Blocks of packets (type 6), each with its time in nanoseconds: half a millisecond from host to host, and none at
+    // 15 s.
     let mut rest = &file[..];
     let mut last = 0;
     while let Some(len) = rest.get(4..8) {

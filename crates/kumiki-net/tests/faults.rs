@@ -287,7 +287,8 @@ fn tasks_that_answer_each_other_for_ever_at_one_instant_are_found() {
     assert!(matches!(ended, Err(SimError::Standstill(_))), "{ended:?}");
 }
 
-/// A counter that three replicas keep, asked over a network that breaks and by clients that ask again: what is acknowledged counts.
+/// A counter that three replicas keep, asked over a network that breaks and by clients that ask again: what is
+/// acknowledged counts.
 fn counters(net: &Net) -> (u64, u64) {
     net.set_link(&Link::new().delay(2 * MS).jitter(2 * MS).loss(0.01));
     let stored: Rc<RefCell<BTreeMap<(String, u32), u32>>> = Rc::default();

@@ -97,7 +97,8 @@ async fn echo_all(port: u16) {
     }
 }
 
-/// Makes so many connections through a proxy, each of which ends, and of ten one by a reset: none of them leaves anything.
+/// Makes so many connections through a proxy, each of which ends, and of ten one by a reset: none of them leaves
+/// anything.
 fn none_is_left(times: u32) {
     let (net, client, gateway) = proxied(1);
     let server = net.host("server");

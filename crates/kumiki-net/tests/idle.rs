@@ -20,8 +20,8 @@ static ALLOCATED: PeakAlloc = PeakAlloc;
 
 const SERVER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 const COUNT: u16 = 10_000;
-/// What each takes at most, in octets. A field of eight more in what it keeps is seen. 2500 are the bound of a proxy as a whole, with its tasks and the
-/// sockets of its host.
+/// What each takes at most, in octets. A field of eight more in what it keeps is seen. 2500 are the bound of a proxy as
+/// a whole, with its tasks and the sockets of its host.
 const MOST: usize = 1450;
 
 /// Whoever calls with this number.

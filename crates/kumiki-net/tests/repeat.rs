@@ -1,4 +1,5 @@
-//! A service on hosts that crash and a network that breaks, with many seeds: each seed is the same again, on however many threads.
+//! A service on hosts that crash and a network that breaks, with many seeds: each seed is the same again, on however
+//! many threads.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs)]
 
 use std::cell::{Cell, RefCell};

@@ -1,4 +1,5 @@
-//! What needs no clock but a virtual one, in one program: each program of tests is linked with tokio, TCP and the simulator for itself.
+//! What needs no clock but a virtual one, in one program: each program of tests is linked with tokio, TCP and the
+//! simulator for itself.
 #![allow(missing_docs)]
 
 mod cancel;

@@ -1,5 +1,5 @@
-//! What goes wrong with stacks and gateways elsewhere, case by case, as far as it is no gateway's alone (`gateway.rs`) and needs no packets of
-//! its own (`host/`).
+//! What goes wrong with stacks and gateways elsewhere, case by case, as far as it is no gateway's alone (`gateway.rs`)
+//! and needs no packets of its own (`host/`).
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::time::Duration;

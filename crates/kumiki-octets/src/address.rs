@@ -10,7 +10,8 @@ pub const MOST_OCTETS: usize = 20;
 
 /// A kind of address: its name, and how people write one. Each is a `static` of whoever has the type of its values.
 pub struct AddressKind {
-    /// What an address of this kind is called, such as "MAC address". No other kind is, for kinds are in the order of their names.
+    /// What an address of this kind is called, such as "MAC address". No other kind is, for kinds are in the order of
+    /// their names.
     pub name: &'static str,
     /// Writes one, from its octets.
     pub write: fn(octets: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result,

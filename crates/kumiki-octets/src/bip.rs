@@ -6,11 +6,11 @@
 //! | Used by | B1, B2 and B3 of SONET/SDH |
 //! | Left out | BIP-2 of virtual tributaries; the parity of DS-3 |
 //!
-//! Bit n of a BIP-8 makes the number of ones among the bits n of all octets even, so that it is the exclusive or of the octets. Which octets
-//! a parity covers, and where it is sent, the frame knows.
+//! Bit n of a BIP-8 makes the number of ones among the bits n of all octets even, so that it is the exclusive or of the
+//! octets. Which octets a parity covers, and where it is sent, the frame knows.
 //!
-//! Measured as in [`crate::scramble`], in GB/s, with pieces of 1500 and 9188 octets: BIP-8 70 and 139 with AVX-512, 12 of them 33 and 103, against 1.8 for a plain
-//! loop over groups of 12.
+//! Measured as in [`crate::scramble`], in GB/s, with pieces of 1500 and 9188 octets: BIP-8 70 and 139 with AVX-512, 12
+//! of them 33 and 103, against 1.8 for a plain loop over groups of 12.
 
 use crate::Form;
 use crate::form::Work;
@@ -67,8 +67,8 @@ const WIDE: usize = 192;
 
 /// The BIP-8s of N signals whose octets come in turn, such as the B2s of an STS-N: N BIP-8s, or one of 8 N bits.
 ///
-/// Octets at places with the same remainder by 192 are added up, so that it costs the same whatever N is. N divides 192, as 1, 3, 12, 48 and
-/// 192 do.
+/// Octets at places with the same remainder by 192 are added up, so that it costs the same whatever N is. N divides
+/// 192, as 1, 3, 12, 48 and 192 do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Interleaved {
     sums: [u8; WIDE],

@@ -6,8 +6,8 @@
 //! | Used by | synchronous lines of X.25 |
 //! | Left out | vector forms: such lines are slow |
 //!
-//! Octets go low bit first, and the octets of a line here hold its bits in the same order. A simulator that need not have
-//! the bits counts them with a [`BitCounter`].
+//! Octets go low bit first, and the octets of a line here hold its bits in the same order. A simulator that need not
+//! have the bits counts them with a [`BitCounter`].
 
 /// The flag, which stands between frames.
 pub const FLAG: u8 = 0x7e;

@@ -1,8 +1,9 @@
 //! One budget of memory for many callers: what each of them may have of a process, and who is refused first.
 //!
-//! Whoever serves many makes a [`Budget`], and an [`Account`] of it for each caller. What a caller's octets take is claimed there before it is
-//! kept, and the [`Claim`] ends with what it was made for. A budget is an object: what has none is bounded by nothing but its own limits, and what
-//! one decides depends on nothing but the order in which it was asked.
+//! Whoever serves many makes a [`Budget`], and an [`Account`] of it for each caller. What a caller's octets take is
+//! claimed there before it is kept, and the [`Claim`] ends with what it was made for. A budget is an object: what has
+//! none is bounded by nothing but its own limits, and what one decides depends on nothing but the order in which it was
+//! asked.
 //!
 //! **Who is refused.** A caller is a *stranger* until [`Account::stand`] says that its association (or call) stands.
 //!
@@ -13,7 +14,8 @@
 //! | over three quarters | are turned away as they come ([`Budget::account`]) | get what they ask for |
 //! | all | the largest is sent away, and then the next one, until there is room ([`Account::is_sent_away`]) | are refused where no stranger is left |
 //!
-//! What a stranger that is sent away had counts as free at once, though it takes a moment to go: so much more than the budget can be in use meanwhile.
+//! What a stranger that is sent away had counts as free at once, though it takes a moment to go: so much more than the
+//! budget can be in use meanwhile.
 
 use core::fmt;
 use std::collections::BTreeMap;
@@ -251,7 +253,8 @@ impl Account {
         self.book(|_, book| book.used).unwrap_or(0)
     }
 
-    /// An account of its own for a caller that comes by the same way, as of a program that serves many in one graph; as [`Budget::account`].
+    /// An account of its own for a caller that comes by the same way, as of a program that serves many in one graph; as
+    /// [`Budget::account`].
     ///
     /// # Errors
     /// As [`Budget::account`]; [`NoMemory`] also where that one would be short from the beginning.
@@ -421,8 +424,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is asked for in whatever order: those that stay never have more than the budget, strangers never take more than half, and in the end
-        /// nothing is used.
+        /// Whatever is asked for in whatever order: those that stay never have more than the budget, strangers never
+        /// take more than half, and in the end nothing is used.
         #[test]
         fn books_balance(
             steps in prop::collection::vec((0usize..6, 0u8..5, 0u64..400), 1..200),

@@ -17,10 +17,11 @@
 //! | `crc-fast`, set up for each piece | 26 | 36 | 43 | 29 | 61 | 38 | 105 | 208 |
 //! | `crc-fast`, digest kept | 22 | 32 | 38 | 24 | 56 | 33 | 96 | 199 |
 //!
-//! FCS-32 of a piece of 64 octets takes 10 ns with `crc32fast` (27 with tables), of 1500 octets 45 ns (94 with `crc-fast`); of 9188 `crc-fast` is the faster one.
+//! FCS-32 of a piece of 64 octets takes 10 ns with `crc32fast` (27 with tables), of 1500 octets 45 ns (94 with
+//! `crc-fast`); of 9188 `crc-fast` is the faster one.
 //!
-//! Cell by cell, a PDU of 9188 octets takes fifteen times as long as in one piece: whoever has it in one piece should hand
-//! it over so.
+//! Cell by cell, a PDU of 9188 octets takes fifteen times as long as in one piece: whoever has it in one piece should
+//! hand it over so.
 
 #[cfg(feature = "long-crc")]
 mod long;

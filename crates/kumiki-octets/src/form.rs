@@ -1,14 +1,15 @@
 //! Which instructions a kernel is made of, chosen at run time.
 //!
-//! A kernel gives the same octets in every form; the choice is one of speed. Some are written once and compiled for each
-//! form, with vectors that the compiler makes ([`Form::run`]); others are written with the instructions themselves.
+//! A kernel gives the same octets in every form; the choice is one of speed. Some are written once and compiled for
+//! each form, with vectors that the compiler makes ([`Form::run`]); others are written with the instructions
+//! themselves.
 
 use std::sync::LazyLock;
 
 /// The instructions that a kernel may use. A value exists only where the machine has them.
 ///
-/// The functions of [`crate::hdlc`], [`crate::scramble`] and [`crate::bip`] take the best one; tests and benchmarks name
-/// one themselves.
+/// The functions of [`crate::hdlc`], [`crate::scramble`] and [`crate::bip`] take the best one; tests and benchmarks
+/// name one themselves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Form(Kind);
 
@@ -106,8 +107,8 @@ impl Form {
     }
 }
 
-/// What is written once and compiled for each form: `run` and all that it calls are to be inlined always. A closure cannot ask
-/// for that.
+/// What is written once and compiled for each form: `run` and all that it calls are to be inlined always. A closure
+/// cannot ask for that.
 pub(crate) trait Work {
     /// What comes of it.
     type Output;

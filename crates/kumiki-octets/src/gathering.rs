@@ -1,7 +1,9 @@
-//! Putting a message together from the pieces in which a peer sends it, in memory that is in proportion to its octets whatever the pieces are.
+//! Putting a message together from the pieces in which a peer sends it, in memory that is in proportion to its octets
+//! whatever the pieces are.
 //!
-//! Pieces that fill their pages stay where they are. Where what they hold on to is much more than their octets (small pieces, or small parts of large pages), they
-//! are copied, each octet once, into chunks of [`CHUNK`]. So what is gathered takes at most twice its octets, a page and a chunk; and pieces that are too many for what is in them are
+//! Pieces that fill their pages stay where they are. Where what they hold on to is much more than their octets (small
+//! pieces, or small parts of large pages), they are copied, each octet once, into chunks of [`CHUNK`]. So what is
+//! gathered takes at most twice its octets, a page and a chunk; and pieces that are too many for what is in them are
 //! refused, for each costs work.
 
 use core::fmt;

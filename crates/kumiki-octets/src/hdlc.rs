@@ -6,9 +6,9 @@
 //! | Used by | PPP over SONET/SDH, MAPOS, PPP on asynchronous lines |
 //! | Left out | flags, address, control and FCS: a frame is the framer's. Bit stuffing (RFC 1662, section 5). Sending maps of more than 32 characters (section 7.1), for modems that take 0x91 and 0x93 for flow control |
 //!
-//! Stuffing has no state. Unstuffing has one bit, whether the octet before was a Control Escape ([`Unstuffer`]).
-//! A simulator that need not have the octets themselves takes [`stuffed_len`], or [`crate::Pattern::stuffed_len`] for octets that
-//! nobody has written.
+//! Stuffing has no state. Unstuffing has one bit, whether the octet before was a Control Escape ([`Unstuffer`]). A
+//! simulator that need not have the octets themselves takes [`stuffed_len`], or [`crate::Pattern::stuffed_len`] for
+//! octets that nobody has written.
 mod kernel;
 
 use crate::Form;
@@ -20,8 +20,8 @@ pub const ESCAPE: u8 = 0x7D;
 /// What an escaped octet is exclusive-or'd with (RFC 1662, section 4.2).
 pub const COMPLEMENT: u8 = 0x20;
 
-/// An Async-Control-Character-Map: the octets below 0x20 that are sent escaped, and removed when they come unescaped (RFC 1662,
-/// sections 4.2 and 7.1).
+/// An Async-Control-Character-Map: the octets below 0x20 that are sent escaped, and removed when they come unescaped
+/// (RFC 1662, sections 4.2 and 7.1).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Accm(u32);
 
@@ -82,8 +82,8 @@ pub fn stuffed_len_with(form: Form, octets: &[u8], accm: Accm) -> usize {
     octets.len() + kernel::escapes(form, octets, accm)
 }
 
-/// How many Flag Sequences `octets` begins with: what a receiver between frames passes over, where [`Unstuffer::unstuff`] would
-/// stop at each.
+/// How many Flag Sequences `octets` begins with: what a receiver between frames passes over, where
+/// [`Unstuffer::unstuff`] would stop at each.
 #[must_use]
 pub fn leading_flags(octets: &[u8]) -> usize {
     let (blocks, _) = octets.as_chunks::<64>();
@@ -133,12 +133,12 @@ impl Unstuffer {
         self.escape
     }
 
-    /// Appends the plain octets of `octets` to `out` until a flag comes, the input ends, or `out` holds `limit` octets and another
-    /// would be added. Octets of `accm` that come unescaped are removed before anything else is looked at (RFC 1662,
-    /// section 4.2), even between a Control Escape and its octet.
+    /// Appends the plain octets of `octets` to `out` until a flag comes, the input ends, or `out` holds `limit` octets
+    /// and another would be added. Octets of `accm` that come unescaped are removed before anything else is looked at
+    /// (RFC 1662, section 4.2), even between a Control Escape and its octet.
     ///
-    /// What follows a Control Escape is complemented whatever it is, other than a flag: also another Control Escape, which no
-    /// sender makes. After a flag nothing is pending.
+    /// What follows a Control Escape is complemented whatever it is, other than a flag: also another Control Escape,
+    /// which no sender makes. After a flag nothing is pending.
     pub fn unstuff(&mut self, octets: &[u8], accm: Accm, limit: usize, out: &mut Vec<u8>) -> Unstuffed {
         self.unstuff_with(Form::best(), octets, accm, limit, out)
     }

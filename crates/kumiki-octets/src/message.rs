@@ -1,8 +1,8 @@
 //! Messages: paper 2's cluster. Headers in one small buffer, content elsewhere.
 //!
 //! Going down, each layer writes its header in front of the one above it ([`Message::push`]); the small buffer grows
-//! downward and no content octet moves. Going up, each layer looks at the front ([`Message::front`]) and takes its header
-//! off ([`Message::pop`]). Content is a list of [`Slice`]s: splitting, joining and sending again share pages.
+//! downward and no content octet moves. Going up, each layer looks at the front ([`Message::front`]) and takes its
+//! header off ([`Message::pop`]). Content is a list of [`Slice`]s: splitting, joining and sending again share pages.
 //!
 //! A message also carries what a network card would be told of it ([`Meta`]): how to cut it, and what is known of its
 //! checksum.
@@ -36,8 +36,8 @@ pub enum Checksum {
     /// Nothing: whoever needs it must read the octets.
     #[default]
     Unknown,
-    /// The field holds the pseudo-header's sum; the device completes it over the octets from `start` on, counted
-    /// from the front of the message, and stores it `field` octets after `start`. Received so, it comes from a host of this
+    /// The field holds the pseudo-header's sum; the device completes it over the octets from `start` on, counted from
+    /// the front of the message, and stores it `field` octets after `start`. Received so, it comes from a host of this
     /// machine: there is nothing to verify, and who passes it on to a line completes it.
     Partial {
         /// First octet covered.
@@ -45,8 +45,8 @@ pub enum Checksum {
         /// Where the field stands, from `start`.
         field: u16,
     },
-    /// Receiving: a device summed the octets on the fly; this is the sum of all that is in the message. It is kept as octets
-    /// are taken off, and given up where octets that the device has not seen are put to the message.
+    /// Receiving: a device summed the octets on the fly; this is the sum of all that is in the message. It is kept as
+    /// octets are taken off, and given up where octets that the device has not seen are put to the message.
     Sum(Sum),
     /// Receiving: the device has checked it.
     Verified,
@@ -59,15 +59,15 @@ pub struct Meta {
     pub segment_size: u16,
     /// How many octets at the front are headers to repeat in front of each piece; 0 where the message is a single PDU.
     pub header_len: u16,
-    /// TCP's flags AE, CWR and ECE are one counter (RFC 9768), which every piece repeats. Otherwise CWR belongs to the first
-    /// piece only (RFC 3168).
+    /// TCP's flags AE, CWR and ECE are one counter (RFC 9768), which every piece repeats. Otherwise CWR belongs to the
+    /// first piece only (RFC 3168).
     pub ace: bool,
     /// What is known of the transport checksum.
     pub checksum: Checksum,
 }
 
-/// In this order and from the beginning of a cache line: the end of the headers and what follows it are all that somebody
-/// looks at who only forwards.
+/// In this order and from the beginning of a cache line: the end of the headers and what follows it are all that
+/// somebody looks at who only forwards.
 #[repr(C, align(64))]
 struct Inner {
     head: [u8; HEADROOM],
@@ -152,7 +152,8 @@ impl Message {
         message
     }
 
-    /// The octets of `vector`, not copied where they are more than a few: they take no more memory than that, where a copy takes a page that is recycled.
+    /// The octets of `vector`, not copied where they are more than a few: they take no more memory than that, where a
+    /// copy takes a page that is recycled.
     #[must_use]
     pub fn owning(vector: Vec<u8>) -> Self {
         let mut message = Self::new();
@@ -247,8 +248,8 @@ impl Message {
         room
     }
 
-    /// As [`Message::push`], for a layer below the one that filled in [`Meta`]: what is counted from the front there moves
-    /// along.
+    /// As [`Message::push`], for a layer below the one that filled in [`Meta`]: what is counted from the front there
+    /// moves along.
     pub fn push_header(&mut self, n: usize) -> &mut [u8] {
         self.0.meta.move_back(n);
         self.push(n)
@@ -261,7 +262,8 @@ impl Message {
         self.push_octets(octets);
     }
 
-    /// As [`Message::pop`], for a layer below the one that reads [`Meta`]: what is counted from the front there moves along.
+    /// As [`Message::pop`], for a layer below the one that reads [`Meta`]: what is counted from the front there moves
+    /// along.
     ///
     /// # Errors
     /// [`Short`] where the message has fewer; it is left as it was.
@@ -320,8 +322,8 @@ impl Message {
         self.first_piece()
     }
 
-    /// As [`Message::front`] for at most 128 octets, to write to: others who share the content do not see it. What a device
-    /// has summed is no longer known then.
+    /// As [`Message::front`] for at most 128 octets, to write to: others who share the content do not see it. What a
+    /// device has summed is no longer known then.
     ///
     /// # Errors
     /// [`Short`] where the message has fewer.
@@ -567,7 +569,8 @@ impl Message {
         }
     }
 
-    /// Adds what follows the first `n` octets of `next` at the end, as [`Message::pop`] and then [`Message::append`] do.
+    /// Adds what follows the first `n` octets of `next` at the end, as [`Message::pop`] and then [`Message::append`]
+    /// do.
     ///
     /// # Errors
     /// [`Short`] where `next` has fewer; nothing is added.
@@ -583,7 +586,8 @@ impl Message {
         Ok(())
     }
 
-    /// All octets in order, in the pieces in which they lie in memory; `None` for a piece that is generated and lies nowhere.
+    /// All octets in order, in the pieces in which they lie in memory; `None` for a piece that is generated and lies
+    /// nowhere.
     pub fn pieces(&self) -> impl Iterator<Item = Option<&[u8]>> {
         let head = Some(self.head()).filter(|head| !head.is_empty());
         let slices = self.0.body.iter().map(Slice::octets);
@@ -613,7 +617,8 @@ impl Message {
         self.beginning_up_to(Beginning::MOST)
     }
 
-    /// As [`Message::beginning`], of no more than the first `most` octets: what follows is not to be shown, and nobody has to fetch it from memory.
+    /// As [`Message::beginning`], of no more than the first `most` octets: what follows is not to be shown, and nobody
+    /// has to fetch it from memory.
     #[must_use]
     pub fn beginning_up_to(&self, most: usize) -> Beginning {
         let mut octets = [0; Beginning::MOST];
@@ -662,9 +667,11 @@ impl Message {
         all
     }
 
-    /// Copies the content into one piece where it is in pieces so many and small that they take much more memory than its octets. Gives how many octets were copied.
+    /// Copies the content into one piece where it is in pieces so many and small that they take much more memory than
+    /// its octets. Gives how many octets were copied.
     ///
-    /// It is for what has a small bound, as all octets are copied again each time; [`Gathering`](crate::Gathering) is for what is longer.
+    /// It is for what has a small bound, as all octets are copied again each time; [`Gathering`](crate::Gathering) is
+    /// for what is longer.
     pub fn condense(&mut self) -> usize {
         let (pieces, octets) = (self.0.body.len(), self.len());
         if pieces < FEW || pieces.saturating_mul(SMALL) < octets {
@@ -674,8 +681,8 @@ impl Message {
         octets
     }
 
-    /// Takes in `next` by a copy of both in one page of the least size, where they have room in it and lie in memory that is let go by it: see [`Slice::absorb`].
-    /// [`Meta`] is dropped then.
+    /// Takes in `next` by a copy of both in one page of the least size, where they have room in it and lie in memory
+    /// that is let go by it: see [`Slice::absorb`]. [`Meta`] is dropped then.
     ///
     /// # Errors
     /// `next`, where not.
@@ -700,7 +707,8 @@ impl Message {
         Ok(())
     }
 
-    /// Octets of memory that the content holds on to, beside the message's own: of a page all of it, however little of it is here.
+    /// Octets of memory that the content holds on to, beside the message's own: of a page all of it, however little of
+    /// it is here.
     #[must_use]
     pub fn held(&self) -> usize {
         let slices = &self.0.body;
@@ -712,8 +720,8 @@ impl Message {
         each.sum()
     }
 
-    /// For content that is to be kept: copies it into memory of its own where it holds on to more than twice its octets, as a little that came in a
-    /// large page does. Gives how many octets were copied.
+    /// For content that is to be kept: copies it into memory of its own where it holds on to more than twice its
+    /// octets, as a little that came in a large page does. Gives how many octets were copied.
     ///
     /// A lease is for the content that came, and bounds it: such content stays where it is.
     pub fn fit(&mut self) -> usize {

@@ -15,8 +15,9 @@ const TYPED: u8 = 0x80;
 
 /// A DTE address: up to 15 digits of X.121, or a type of address, a numbering plan and up to 15 digits.
 ///
-/// A digit is anything that four bits can say, for peers send more than 0 to 9; digits above 9 are shown as `a` to `f`. As text
-/// `12345`, or `1:1:12345` with the type and the plan in front: what is read from text has the digits 0 to 9, as X.121 (type and plan `a` to `f` too).
+/// A digit is anything that four bits can say, for peers send more than 0 to 9; digits above 9 are shown as `a` to `f`.
+/// As text `12345`, or `1:1:12345` with the type and the plan in front: what is read from text has the digits 0 to 9,
+/// as X.121 (type and plan `a` to `f` too).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Number {
     /// Two digits to the octet, the first in the upper half; unused ones are 0.

@@ -14,7 +14,8 @@ impl<T: 'static> Blank for VecDeque<T> {
     const BLANK: &'static Self = &Self::new();
 }
 
-/// A value in memory of its own, which is there from when it is first changed until [`OnDemand::clear`]. Who only looks sees the blank one.
+/// A value in memory of its own, which is there from when it is first changed until [`OnDemand::clear`]. Who only looks
+/// sees the blank one.
 ///
 /// ```
 /// use kumiki_octets::OnDemand;

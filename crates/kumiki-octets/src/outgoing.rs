@@ -1,17 +1,21 @@
 //! The octets of a stream on their way out: what has not been sent, and what was sent and may have to be retransmitted.
 //!
-//! Octets are not copied. What has been sent is kept as it was cut, with its sums, so that sending it again reads nothing.
+//! Octets are not copied. What has been sent is kept as it was cut, with its sums, so that sending it again reads
+//! nothing.
 //!
-//! Small pieces are the exception, for one of a single octet holds on to a page: a user that writes so, or sends back what came so, would take two thousand times
-//! the memory of its octets. Behind the first [`FEW`] pieces, neighbours that have room in one page of the least size, and no others in theirs, are copied together. So no two
-//! of them fill less than a page, and all take about twice their octets and [`FEW`] pages at most; each octet is copied at most as often as pieces make a page. What is left of
-//! larger pages is copied out of them where memory is scarce ([`Outgoing::fit`]).
+//! Small pieces are the exception, for one of a single octet holds on to a page: a user that writes so, or sends back
+//! what came so, would take two thousand times the memory of its octets. Behind the first [`FEW`] pieces, neighbours
+//! that have room in one page of the least size, and no others in theirs, are copied together. So no two of them fill
+//! less than a page, and all take about twice their octets and [`FEW`] pages at most; each octet is copied at most as
+//! often as pieces make a page. What is left of larger pages is copied out of them where memory is scarce
+//! ([`Outgoing::fit`]).
 
 use crate::{Blank, Message, Meta, OnDemand, ShortQueue, Slice};
 
 /// So many pieces may lie in pages of their own.
 const FEW: usize = 8;
-/// Pieces shorter than this that were sent from one page become one: the sums that they had cost more memory than reading them once more is worth.
+/// Pieces shorter than this that were sent from one page become one: the sums that they had cost more memory than
+/// reading them once more is worth.
 const SHORT: usize = 128;
 
 /// The octets of a stream, by their places in it, from 0 on.
@@ -62,7 +66,8 @@ const SLACK: usize = 2048;
 impl Pieces {
     const NONE: Self = Self { pieces: ShortQueue::new(), octets: 0, memory: 0 };
 
-    /// Adds `slice`, whose place is `at`. What continues the last piece in its page is joined to it where it has less than `short` octets.
+    /// Adds `slice`, whose place is `at`. What continues the last piece in its page is joined to it where it has less
+    /// than `short` octets.
     fn push(&mut self, at: u64, mut slice: Slice, short: usize) {
         self.octets += slice.len() as u64;
         if self.pieces.is_empty() {
@@ -156,7 +161,8 @@ impl Outgoing {
         self.len() == 0
     }
 
-    /// Octets of memory that all of it holds on to: of a page all of it, however little of it is here. What is generated takes none.
+    /// Octets of memory that all of it holds on to: of a page all of it, however little of it is here. What is
+    /// generated takes none.
     #[must_use]
     pub fn memory(&self) -> usize {
         let StreamQueues { sent, unsent } = &*self.here;
@@ -188,8 +194,8 @@ impl Outgoing {
         }
     }
 
-    /// What [`Outgoing::queue`] and then [`Outgoing::take`] of all of it come to for `data` that nothing waits in front of: it goes as it is, and is kept.
-    /// Also how many octets had to be read for its sum.
+    /// What [`Outgoing::queue`] and then [`Outgoing::take`] of all of it come to for `data` that nothing waits in front
+    /// of: it goes as it is, and is kept. Also how many octets had to be read for its sum.
     pub fn pass(&mut self, mut data: Message) -> (Message, u64) {
         let StreamQueues { sent, unsent } = &mut *self.here;
         let one = if unsent.octets == 0 { data.only_slice() } else { None };
@@ -208,8 +214,8 @@ impl Outgoing {
         (data, read)
     }
 
-    /// The next `octets`, or what there is, to be sent; `keep`: they stay here, to be retransmitted. Also how many of them had to be read for their sum, where
-    /// that is wanted.
+    /// The next `octets`, or what there is, to be sent; `keep`: they stay here, to be retransmitted. Also how many of
+    /// them had to be read for their sum, where that is wanted.
     pub fn take(&mut self, octets: u64, sum: bool, keep: bool) -> (Message, u64) {
         let mut packet = Message::new();
         let mut left = usize::try_from(octets).unwrap_or(usize::MAX);
@@ -289,7 +295,8 @@ impl Outgoing {
         }
     }
 
-    /// Where it holds on to much more than twice its octets, because it is what is left of large pages, it is copied into memory of its own.
+    /// Where it holds on to much more than twice its octets, because it is what is left of large pages, it is copied
+    /// into memory of its own.
     pub fn fit(&mut self) {
         let octets = usize::try_from(self.len()).unwrap_or(usize::MAX);
         if self.memory() > octets.saturating_mul(2).saturating_add(FEW * SLACK) {

@@ -10,7 +10,8 @@ use core::fmt;
 use crate::Sum;
 use crate::weighted::{Unique, Weighted};
 
-/// How many free buffers each size class keeps per thread, unless [`keep_free`] says otherwise; beyond it memory goes back to the allocator.
+/// How many free buffers each size class keeps per thread, unless [`keep_free`] says otherwise; beyond it memory goes
+/// back to the allocator.
 const KEPT: usize = 64;
 
 /// Size classes: a header or a small segment, a TCP segment over ATM, a super-segment.
@@ -21,7 +22,8 @@ thread_local! {
     static FREE: RefCell<[Vec<Unique<Buffer>>; 3]> = const { RefCell::new([Vec::new(), Vec::new(), Vec::new()]) };
 }
 
-/// From here on this thread keeps at most so many free pages of each of the three size classes (82 KiB in all for each): for threads of which there are many.
+/// From here on this thread keeps at most so many free pages of each of the three size classes (82 KiB in all for
+/// each): for threads of which there are many.
 pub fn keep_free(pages: usize) {
     let _ = MOST.try_with(|most| most.set(pages));
     let _ = FREE.try_with(|free| {
@@ -36,7 +38,8 @@ struct Buffer {
     octets: Box<[u8]>,
     /// How many of them are the page's.
     len: usize,
-    /// Each `unit` octets from the first on sum to one of these, and what is left to the last. Nothing is known where 0.
+    /// Each `unit` octets from the first on sum to one of these, and what is left to the last. Nothing is known
+    /// where 0.
     sums: Vec<Sum>,
     unit: usize,
 }
@@ -81,14 +84,16 @@ impl Page {
         Self { buffer: Some(buffer.share()) }
     }
 
-    /// How many octets of memory it holds on to: as many as it has, or those of its size class, up to the largest class.
+    /// How many octets of memory it holds on to: as many as it has, or those of its size class, up to the largest
+    /// class.
     pub(crate) fn held(&self) -> usize {
         let [.., largest] = CLASSES;
         let octets = self.buffer.as_deref().map_or(0, |it| it.octets.len());
         octets.min(largest)
     }
 
-    /// The sum of `len` octets from `offset` on, where it is known from the pieces that were summed when they were written.
+    /// The sum of `len` octets from `offset` on, where it is known from the pieces that were summed when they were
+    /// written.
     pub(crate) fn known_sum(&self, offset: usize, len: usize) -> Option<Sum> {
         let buffer = self.buffer.as_deref()?;
         let (unit, end) = (buffer.unit, offset + len);
@@ -126,7 +131,8 @@ impl Page {
         self.len() == 0
     }
 
-    /// Another holder, as a clone is, made without touching the count that all holders share, but for a holder of the least weight.
+    /// Another holder, as a clone is, made without touching the count that all holders share, but for a holder of the
+    /// least weight.
     #[inline]
     pub(crate) fn split(&mut self) -> Self {
         Self { buffer: self.buffer.as_mut().map(Weighted::split) }

@@ -10,12 +10,14 @@
 //!
 //! # How the payload is scrambled
 //!
-//! Each bit sent is what was given, exclusive-or'd with what was *sent* 43 bits before. Word by word, 64 bits need the word sent before
-//! them and their own first 21 bits, so that each word waits for the last. Longer pieces go another way. With D for a delay of one bit,
-//! 1/(1 + D^43) is (1 + D^43)(1 + D^86)(1 + D^172)/(1 + D^344). The three factors look back at what was *given*, so that many words are
-//! done at once, and 344 bits are 43 octets: what is left is to add to each 43 octets the 43 sent before them.
+//! Each bit sent is what was given, exclusive-or'd with what was *sent* 43 bits before. Word by word, 64 bits need the
+//! word sent before them and their own first 21 bits, so that each word waits for the last. Longer pieces go another
+//! way. With D for a delay of one bit, 1/(1 + D^43) is (1 + D^43)(1 + D^86)(1 + D^172)/(1 + D^344). The three factors
+//! look back at what was *given*, so that many words are done at once, and 344 bits are 43 octets: what is left is to
+//! add to each 43 octets the 43 sent before them.
 //!
-//! Measured on one core of a shared Xeon virtual machine by `kumiki-bench kernels`, in GB/s (1e9 octets), a copy in the same run:
+//! Measured on one core of a shared Xeon virtual machine by `kumiki-bench kernels`, in GB/s (1e9 octets), a copy in the
+//! same run:
 //!
 //! | octets | 64 | 1500 | 9188 |
 //! |---|---|---|---|
@@ -28,8 +30,8 @@
 //! | the frame's sequence, AVX2 | 10 | 41 | 47 |
 //! | the frame's sequence, AVX-512 | 12 | 51 | 57 |
 //!
-//! The long way with AVX2 took 4 to 5, so that it is not used there. With AVX-512 a third of its time goes into reading vectors from words that were
-//! written one by one.
+//! The long way with AVX2 took 4 to 5, so that it is not used there. With AVX-512 a third of its time goes into reading
+//! vectors from words that were written one by one.
 
 use crate::Form;
 use crate::form::Work;
@@ -48,7 +50,8 @@ pub struct Scrambler(Register);
 
 /// The receiver's end of the self-synchronous scrambler x^43 + 1 (RFC 2615, section 4).
 ///
-/// Its first 43 bits are right only if it starts as the sender did; and each bit that the line has changed comes out as two, 43 bits apart.
+/// Its first 43 bits are right only if it starts as the sender did; and each bit that the line has changed comes out as
+/// two, 43 bits apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Descrambler(Register);
 
@@ -79,8 +82,8 @@ impl Register {
 }
 
 impl Scrambler {
-    /// As if the 43 lowest of `bits` had been sent last, the least significant as the very last. A sender begins with random ones (RFC
-    /// 2615, section 4).
+    /// As if the 43 lowest of `bits` had been sent last, the least significant as the very last. A sender begins with
+    /// random ones (RFC 2615, section 4).
     #[must_use]
     pub const fn new(bits: u64) -> Self {
         Self(Register::new(bits))
@@ -185,8 +188,8 @@ fn long(register: Register, octets: &mut [u8]) -> Register {
 /// Octets that lie between a bit and the one that it waits for on the long way.
 const LAG: usize = 43;
 
-/// 43 octets: the first 40 and the last 8, of which 5 are the same. What is written whole and read in other parts would have to
-/// wait for the cache, so it stays in registers.
+/// 43 octets: the first 40 and the last 8, of which 5 are the same. What is written whole and read in other parts would
+/// have to wait for the cache, so it stays in registers.
 #[derive(Clone, Copy)]
 struct Step([u64; 5], u64);
 
@@ -227,8 +230,8 @@ const BLOCK: usize = 32;
 /// Words before them that are looked back at.
 const BEFORE: usize = 5;
 
-/// Adds to each bit of a block of words those given 43, 86, 129, 172, 215, 258 and 301 bits before: the product of the three
-/// factors. `given` holds what was given before the block, in its first words, and afterwards before the next.
+/// Adds to each bit of a block of words those given 43, 86, 129, 172, 215, 258 and 301 bits before: the product of the
+/// three factors. `given` holds what was given before the block, in its first words, and afterwards before the next.
 #[inline(always)]
 fn apply_factors(given: &mut [u64; BEFORE + BLOCK], words: &mut [[u8; WORD]; BLOCK]) {
     for (to, word) in given.iter_mut().skip(BEFORE).zip(&*words) {
@@ -337,8 +340,9 @@ static FRAME: [u8; (PERIODS + 1) * FRAME_PERIOD] = {
     table
 };
 
-/// Scrambles or descrambles, in place, octets of a SONET/SDH frame with the sequence of 1 + x^6 + x^7, where `position` octets have
-/// passed since the register was set to ones: 0 is the octet behind the last of J0 and Z0 in row 1 (ITU-T G.707, recalled).
+/// Scrambles or descrambles, in place, octets of a SONET/SDH frame with the sequence of 1 + x^6 + x^7, where `position`
+/// octets have passed since the register was set to ones: 0 is the octet behind the last of J0 and Z0 in row 1 (ITU-T
+/// G.707, recalled).
 pub fn frame(position: usize, octets: &mut [u8]) {
     frame_with(Form::best(), position, octets);
 }

@@ -1,8 +1,10 @@
-//! A queue that most often has one entry: the first has a place of its own, and only those behind it need memory elsewhere.
+//! A queue that most often has one entry: the first has a place of its own, and only those behind it need memory
+//! elsewhere.
 
 use std::collections::VecDeque;
 
-/// A queue, first in, first out, of which the first entry lies in it and those behind it in memory of their own, which is not there until there are two.
+/// A queue, first in, first out, of which the first entry lies in it and those behind it in memory of their own, which
+/// is not there until there are two.
 ///
 /// What it can do is named as in [`VecDeque`], and does the same.
 ///

@@ -102,8 +102,9 @@ impl Slice {
         if vector.len() <= INLINE { Self::of_octets(&vector) } else { Self::of_page(Page::owning(vector)) }
     }
 
-    /// How many octets of memory it holds on to, beside its own place. Of a page that is larger than those that are recycled only so much: such a page was made whole by somebody who has
-    /// use for it, as one with a file in it, and not by a device for what has come.
+    /// How many octets of memory it holds on to, beside its own place. Of a page that is larger than those that are
+    /// recycled only so much: such a page was made whole by somebody who has use for it, as one with a file in it, and
+    /// not by a device for what has come.
     #[must_use]
     pub(crate) fn held(&self) -> usize {
         match &self.source {
@@ -257,8 +258,8 @@ impl Slice {
         front
     }
 
-    /// As [`Slice::split_to`], in place of what `front` was: a slice that is built elsewhere and then moved makes wide reads
-    /// wait for narrow writes.
+    /// As [`Slice::split_to`], in place of what `front` was: a slice that is built elsewhere and then moved makes wide
+    /// reads wait for narrow writes.
     #[inline]
     pub(crate) fn split_into(&mut self, n: usize, front: &mut Self) {
         let n = n.min(self.len);
@@ -283,8 +284,8 @@ impl Slice {
         self.len -= n;
     }
 
-    /// The sums of the first `n` octets and of the others, where all sum to `whole`: reading one part gives both, which is
-    /// done where it is small.
+    /// The sums of the first `n` octets and of the others, where all sum to `whole`: reading one part gives both, which
+    /// is done where it is small.
     fn share_sum(&self, n: usize, whole: Sum) -> (Option<Sum>, Option<Sum>) {
         if n == self.len {
             (Some(whole), None)
@@ -301,8 +302,8 @@ impl Slice {
         }
     }
 
-    /// Takes in `next`, which is left empty, where it continues this slice in the same page or pattern under the same lease;
-    /// false where it does not.
+    /// Takes in `next`, which is left empty, where it continues this slice in the same page or pattern under the same
+    /// lease; false where it does not.
     #[must_use]
     #[inline]
     pub fn join(&mut self, next: &mut Self) -> bool {
@@ -338,8 +339,9 @@ impl Slice {
 pub(crate) const TOGETHER: usize = 2048;
 
 impl Slice {
-    /// Takes in a copy of `next`, which is left empty, where both have room in one page of the least size, and lie in memory
-    /// that is let go by it: what is generated takes none, and a lease is for the content that came. False where not.
+    /// Takes in a copy of `next`, which is left empty, where both have room in one page of the least size, and lie in
+    /// memory that is let go by it: what is generated takes none, and a lease is for the content that came. False where
+    /// not.
     #[must_use]
     pub fn absorb(&mut self, next: &mut Self) -> bool {
         let (first, len) = (self.len, self.len + next.len);

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
-/// Characters of the general category `Cf` (format), with the first and the last of each run. Unicode Character Database.
+/// Characters of the general category `Cf` (format), with the first and the last of each run. Unicode Character
+/// Database.
 const FORMAT: [(char, char); 21] = [
     ('\u{ad}', '\u{ad}'),
     ('\u{600}', '\u{605}'),
@@ -28,8 +29,9 @@ const FORMAT: [(char, char); 21] = [
     ('\u{e0020}', '\u{e007f}'),
 ];
 
-/// Whether a character does something instead of being seen, so that it is to be escaped where text of others is shown: a control character, which a terminal
-/// takes for an order, a format character, which changes the direction of what stands beside it or cannot be seen, or a separator of lines or paragraphs (`Cc`, `Cf`, `Zl`, `Zp`).
+/// Whether a character does something instead of being seen, so that it is to be escaped where text of others is shown:
+/// a control character, which a terminal takes for an order, a format character, which changes the direction of what
+/// stands beside it or cannot be seen, or a separator of lines or paragraphs (`Cc`, `Cf`, `Zl`, `Zp`).
 #[must_use]
 pub fn is_unseen(c: char) -> bool {
     let separates = matches!(c, '\u{2028}' | '\u{2029}');
@@ -64,7 +66,8 @@ fn ends(text: &str) -> Option<(&str, &str)> {
     Some((first, last))
 }
 
-/// A text of others for a line of a log: in quotes, so that it cannot be taken for what the line says itself; of a long one both ends, and how long it is.
+/// A text of others for a line of a log: in quotes, so that it cannot be taken for what the line says itself; of a long
+/// one both ends, and how long it is.
 #[must_use]
 pub fn quoted(text: &str) -> String {
     match ends(text) {
@@ -81,8 +84,8 @@ pub fn named(name: &str) -> String {
     if stays { name.to_owned() } else { quoted(name) }
 }
 
-/// Words of our own in which there may be quoted ones of others: as they are, but of many both ends, in quotes of their own. So no end of a
-/// quotation is cut off.
+/// Words of our own in which there may be quoted ones of others: as they are, but of many both ends, in quotes of their
+/// own. So no end of a quotation is cut off.
 #[must_use]
 pub fn short(words: &str) -> Cow<'_, str> {
     if words.len() <= 2 * WHOLE { Cow::Borrowed(words) } else { Cow::Owned(quoted(words)) }

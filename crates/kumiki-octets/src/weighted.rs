@@ -6,10 +6,11 @@
 //! | Used by | [`Page`](crate::Page) |
 //! | Left out | weak holders |
 //!
-//! Each holder has a weight, and the value the total of all weights. Who splits its handle gives some of its weight away, and
-//! who takes another's handle in adds that one's weight: nobody else learns of it. Only a new handle made from a shared reference
-//! ([`Weighted::clone`]) and the end of one change the total, which is atomic. A packet is cut off a page and put together
-//! with its neighbours again for each 1448 octets; the two locked instructions of `Arc` were 3 % of a transfer.
+//! Each holder has a weight, and the value the total of all weights. Who splits its handle gives some of its weight
+//! away, and who takes another's handle in adds that one's weight: nobody else learns of it. Only a new handle made
+//! from a shared reference ([`Weighted::clone`]) and the end of one change the total, which is atomic. A packet is cut
+//! off a page and put together with its neighbours again for each 1448 octets; the two locked instructions of `Arc`
+//! were 3 % of a transfer.
 
 use core::fmt;
 use core::mem::ManuallyDrop;
@@ -22,8 +23,8 @@ use core::sync::atomic::{AtomicU64, Ordering, fence};
 #[cfg(loom)]
 use loom::sync::atomic::{AtomicU64, Ordering, fence};
 
-/// The weight of a new handle. A sixty-fourth goes with each part that is split off, so that about 45 parts later half of
-/// it is left, and parts can be split thrice again.
+/// The weight of a new handle. A sixty-fourth goes with each part that is split off, so that about 45 parts later half
+/// of it is left, and parts can be split thrice again.
 const WEIGHT: u32 = 1 << 24;
 
 /// Beyond this total the next additions could overflow; far more holders than memory has room for.
@@ -76,8 +77,8 @@ impl<T> DerefMut for Unique<T> {
 mod handle {
     use super::{Counted, Ordering, Unique, Weighted, fence};
 
-    // SAFETY: a handle gives shared references to the value in any thread, and its end can drop the value in any thread, as
-    // with `Arc`, which asks for the same.
+    // SAFETY: a handle gives shared references to the value in any thread, and its end can drop the value in any
+    // thread, as with `Arc`, which asks for the same.
     unsafe impl<T: Send + Sync> Send for Weighted<T> {}
     // SAFETY: as above; a shared reference to a handle gives another handle.
     unsafe impl<T: Send + Sync> Sync for Weighted<T> {}
@@ -98,15 +99,16 @@ mod handle {
     pub(super) unsafe fn release<T>(handle: &Weighted<T>) -> Option<Unique<T>> {
         let weight = u64::from(handle.weight);
         let total = &handle.counted().total;
-        // Read first, which costs least. Where the total is this handle's weight there are no others, and none can come, as
-        // only this one could make them.
+        // Read first, which costs least. Where the total is this handle's weight there are no others, and none can
+        // come, as only this one could make them.
         if total.load(Ordering::Acquire) != weight && total.fetch_sub(weight, Ordering::Release) != weight {
             return None;
         }
         // What others did with the value before they let go happened before what comes now.
         fence(Ordering::Acquire);
-        // SAFETY: the weights of all handles sum to the total, each is at least 1, and this was all of it: nobody else has the
-        // pointer, which came from `Box::leak` in `Unique::share`. The fence and the others' releases order what they did.
+        // SAFETY: the weights of all handles sum to the total, each is at least 1, and this was all of it: nobody else
+        // has the pointer, which came from `Box::leak` in `Unique::share`. The fence and the others' releases order
+        // what they did.
         Some(Unique(unsafe { Box::from_raw(handle.counted.as_ptr()) }))
     }
 }

@@ -14,10 +14,11 @@ use crate::session::Options;
 ///
 /// Each layer reads and fills what is its own and passes the rest on, so one of these goes through all of them, boxed.
 ///
-/// *Whose context is first.* At every access point the first of `contexts` is the user's own: presentation's user finds its own
-/// abstract syntax there, and the user of association control, which puts its context in front of what it is given, finds its own
-/// behind it. User data in primitives that name no context (open, accept, release, abort) is one value in that first context. That of the session
-/// service's own primitives is one in the first context that is not association control's, which never uses them.
+/// *Whose context is first.* At every access point the first of `contexts` is the user's own: presentation's user finds
+/// its own abstract syntax there, and the user of association control, which puts its context in front of what it is
+/// given, finds its own behind it. User data in primitives that name no context (open, accept, release, abort) is one
+/// value in that first context. That of the session service's own primitives is one in the first context that is not
+/// association control's, which never uses them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Association {
     /// The selectors called; of a passive open, those under which the user wants to be called.
@@ -38,11 +39,11 @@ pub struct Association {
     pub calling_names: Names,
     /// How the one who speaks is authenticated.
     pub authentication: Option<Authentication>,
-    /// F-INITIALIZE of a user of the file service: with a request to open and with an offer the request, with the answers to them
-    /// the response. A response that says failure refuses the offer.
+    /// F-INITIALIZE of a user of the file service: with a request to open and with an offer the request, with the
+    /// answers to them the response. A response that says failure refuses the offer.
     pub initialize: Option<Box<Fpdu>>,
-    /// Initiate of a user of MMS: with a request to open and an offer what is proposed, with the answers to them what is agreed. What a
-    /// user leaves out the layer fills in.
+    /// Initiate of a user of MMS: with a request to open and an offer what is proposed, with the answers to them what
+    /// is agreed. What a user leaves out the layer fills in.
     pub initiate: Option<Box<Initiate>>,
 }
 

@@ -67,7 +67,8 @@ pub enum OsiCause {
         /// Association control itself.
         provider: bool,
     },
-    /// The file service refused or ended what was asked for: error identifier of ISO 8571-3; what else it said is in the data.
+    /// The file service refused or ended what was asked for: error identifier of ISO 8571-3; what else it said is in
+    /// the data.
     File {
         /// Error identifier; 0 where none was given.
         identifier: u16,

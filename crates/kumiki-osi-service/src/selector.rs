@@ -1,6 +1,7 @@
 //! Selectors: by what a transport, session or presentation entity finds its users (X.200 section 5.4).
 //!
-//! Any octets; most equipment has two of them, or some text. [`Selector`]'s text forms are those that people of the field write:
+//! Any octets; most equipment has two of them, or some text. [`Selector`]'s text forms are those that people of the
+//! field write:
 //!
 //! | text | octets |
 //! |---|---|
@@ -14,8 +15,8 @@ use core::str::FromStr;
 
 use thiserror::Error;
 
-/// The most octets of a selector: a transport selector has up to 32 (X.650), a session selector 16, a presentation selector what its
-/// users like.
+/// The most octets of a selector: a transport selector has up to 32 (X.650), a session selector 16, a presentation
+/// selector what its users like.
 pub const MOST: usize = 32;
 
 /// A selector; see the module.
@@ -122,7 +123,8 @@ pub struct Selectors {
 }
 
 impl Selectors {
-    /// Whether who wants to be called by these is meant by `called`: how many of them name it. One that is not said does not matter.
+    /// Whether who wants to be called by these is meant by `called`: how many of them name it. One that is not said
+    /// does not matter.
     #[must_use]
     pub fn fit(&self, called: &Self) -> Option<usize> {
         let pairs = [

@@ -72,8 +72,9 @@ impl FunctionalUnits {
         self.0 & other.0 == other.0
     }
 
-    /// The tokens that exist where these are in use (X.225 table 2): half-duplex has the data token, minor and symmetric
-    /// synchronize the one for minor points, major synchronize and activities theirs, negotiated release its own.
+    /// The tokens that exist where these are in use (X.225 table 2): half-duplex has the data token, minor and
+    /// symmetric synchronize the one for minor points, major synchronize and activities theirs, negotiated release its
+    /// own.
     #[must_use]
     pub const fn tokens(self) -> Tokens {
         let mut tokens = 0;
@@ -150,7 +151,8 @@ impl Tokens {
     }
 }
 
-/// Who is to have each token: the token setting item (X.225 section 8.3.1.8), two bits for each at the places of [`Tokens`].
+/// Who is to have each token: the token setting item (X.225 section 8.3.1.8), two bits for each at the places of
+/// [`Tokens`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct TokenSetting(pub u8);
 
@@ -202,7 +204,8 @@ pub struct Reference {
 /// What users agree on when a session connection begins, beside its selectors and their data.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Options {
-    /// Proposed (CN), or those of the proposed that the responder has too (AC). Without any, the provider's configuration.
+    /// Proposed (CN), or those of the proposed that the responder has too (AC). Without any, the provider's
+    /// configuration.
     pub functional_units: FunctionalUnits,
     /// The first synchronisation point, where there are any.
     pub initial_sync_point: Option<SyncPoint>,
@@ -233,10 +236,11 @@ impl fmt::Display for Resync {
     }
 }
 
-/// What the session service has beside beginning, data, release and abort, as far as [`FunctionalUnits`] are there for it.
+/// What the session service has beside beginning, data, release and abort, as far as [`FunctionalUnits`] are there for
+/// it.
 ///
-/// All keep their places among data. The user data is octets for a user of the session service, and for a user of the presentation
-/// service one value in its own context.
+/// All keep their places among data. The user data is octets for a user of the session service, and for a user of the
+/// presentation service one value in its own context.
 #[derive(Clone, Debug)]
 pub enum Primitive {
     /// S-TYPED-DATA: data that needs no token. Takes credit as data does.

@@ -1,7 +1,7 @@
 //! What the handles of a layer of OSI name: connections, and listeners, by which its users are called.
 //!
-//! What a connection is, and what happens to it, is each layer's own. How a listener comes and goes is the same in all of them, and stands here, beside
-//! what is said up and down at an end.
+//! What a connection is, and what happens to it, is each layer's own. How a listener comes and goes is the same in all
+//! of them, and stands here, beside what is said up and down at an end.
 
 use kumiki_graph::{Above, Below, Context, Handle, Indication, Opened, Reason, Request};
 use kumiki_octets::Message;
@@ -90,7 +90,8 @@ impl<C, W> Entries<C, W> {
         }
     }
 
-    /// The listener whose wishes say the most of those that fit, by the number that `fits` gives them; of some that say as much, the first.
+    /// The listener whose wishes say the most of those that fit, by the number that `fits` gives them; of some that say
+    /// as much, the first.
     pub fn called(&self, mut fits: impl FnMut(&W) -> Option<usize>) -> Option<Handle> {
         self.0.best(|entry| match entry {
             Entry::Listener(it) => fits(&it.wants),
@@ -107,7 +108,8 @@ impl<C, W> Entries<C, W> {
         }
     }
 
-    /// What a user means that names it by its own handle, else a handle that names nothing; a connection is whose `of` says.
+    /// What a user means that names it by its own handle, else a handle that names nothing; a connection is whose `of`
+    /// says.
     pub fn named(&self, above: Above, user: Handle, of: impl Fn(&C) -> (Above, Handle)) -> Handle {
         let whose = |entry: &Entry<C, W>| match entry {
             Entry::Connection(it) => of(it),
@@ -126,7 +128,8 @@ impl<C, W> Entries<C, W> {
         all.collect()
     }
 
-    /// Something stands below. Of a listener its user is told, and what is nobody's any more is ended; a connection is given back with it.
+    /// Something stands below. Of a listener its user is told, and what is nobody's any more is ended; a connection is
+    /// given back with it.
     pub fn on_opened(
         &mut self,
         opened: Box<Opened>,
@@ -156,7 +159,8 @@ impl<C, W> Entries<C, W> {
         true
     }
 
-    /// Gives up a listener: gives what is to be said below, behind what is to be said to those who have called it. None where it is no listener.
+    /// Gives up a listener: gives what is to be said below, behind what is to be said to those who have called it. None
+    /// where it is no listener.
     pub fn unlisten(&mut self, own: Handle, reason: Reason) -> Option<Request> {
         let lower = self.listener(own)?.lower;
         self.0.remove(own);

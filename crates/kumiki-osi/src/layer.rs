@@ -1,8 +1,9 @@
 //! A layer of OSI: what is the same in all of them, around a [`Machine`] that is each one's own.
 //!
-//! A layer keeps connections and listeners ([`Entries`]), and is asked and told by primitives. Most of them are a row of the table in the layer's standard, and the
-//! [`Machine`] says which: the table then says what is done and which state comes next, and the machine does it. What no table has is here: who is told of what,
-//! whose credit is whose, that a listener which goes refuses whom its user has not answered, and that nobody answers a call twice.
+//! A layer keeps connections and listeners ([`Entries`]), and is asked and told by primitives. Most of them are a row
+//! of the table in the layer's standard, and the [`Machine`] says which: the table then says what is done and which
+//! state comes next, and the machine does it. What no table has is here: who is told of what, whose credit is whose,
+//! that a listener which goes refuses whom its user has not answered, and that nobody answers a call twice.
 
 use core::fmt::Debug;
 
@@ -200,7 +201,8 @@ pub struct Table<M: Machine> {
     pub ended: M::Event,
     /// That may also be told of a connection that is over here: then it says nothing.
     pub may_end_late: bool,
-    /// A reset, or expedited data, that nobody can have agreed on; `None`: a reset is an end, and there is no expedited data.
+    /// A reset, or expedited data, that nobody can have agreed on; `None`: a reset is an end, and there is no expedited
+    /// data.
     pub unexpected: Option<M::Event>,
     /// It took too long, where something is waited for.
     pub timeout: Option<M::Event>,
@@ -210,7 +212,8 @@ pub struct Table<M: Machine> {
     pub no_expedited: &'static str,
 }
 
-/// The protocol machine of a layer: its table in the shape of its standard, its actions, and what is its own in how it is asked and told.
+/// The protocol machine of a layer: its table in the shape of its standard, its actions, and what is its own in how it
+/// is asked and told.
 pub trait Machine: Debug + Default + Send + Sized + 'static {
     /// What can be set.
     type Config: Debug + Default + Send;
@@ -313,8 +316,8 @@ impl<M: Machine> Layer<M> {
         &self.counters
     }
 
-    /// What came last: how a peer broke the protocol, a caller or not, or what a caller was told that was refused. Who is refused for want of
-    /// room before it has said what it wants leaves nothing here.
+    /// What came last: how a peer broke the protocol, a caller or not, or what a caller was told that was refused. Who
+    /// is refused for want of room before it has said what it wants leaves nothing here.
     #[must_use]
     pub const fn refusal(&self) -> Option<&Reason> {
         self.refusal.as_ref()

@@ -1,6 +1,7 @@
 //! OSI from RFC 1006 to the association: what FTAM and MMS stand on.
 //!
-//! Each is a node of a graph ([`kumiki_graph::Protocol`]); its octets are in the file of the same name in `kumiki-wire`.
+//! Each is a node of a graph ([`kumiki_graph::Protocol`]); its octets are in the file of the same name in
+//! `kumiki-wire`.
 //!
 //! | layer | protocols |
 //! |---|---|

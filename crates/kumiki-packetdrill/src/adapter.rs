@@ -12,7 +12,8 @@ use crate::clock::{Clock, World};
 use crate::descriptor::Descriptor;
 use crate::flags::Flags;
 
-/// All there are. What packetdrill hands back with each call is a number and no address, so that a wrong one is an error.
+/// All there are. What packetdrill hands back with each call is a number and no address, so that a wrong one is an
+/// error.
 static ADAPTERS: Mutex<BTreeMap<usize, Arc<Adapter>>> = Mutex::new(BTreeMap::new());
 
 fn adapters() -> MutexGuard<'static, BTreeMap<usize, Arc<Adapter>>> {

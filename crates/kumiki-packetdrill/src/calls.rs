@@ -179,7 +179,8 @@ impl Adapter {
         Ok(total)
     }
 
-    /// What is left to read, where that was asked for: at the end of what the peer sends 1, as in Linux, so that it is read.
+    /// What is left to read, where that was asked for: at the end of what the peer sends 1, as in Linux, so that it is
+    /// read.
     pub(crate) fn unread_hint(&self, number: c_int) -> Result<Option<c_int>, Errno> {
         self.on(number, |it| {
             let asked =

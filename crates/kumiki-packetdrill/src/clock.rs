@@ -1,10 +1,12 @@
 //! How time passes, and how a call waits.
 //!
-//! Time moves when packetdrill asks what time it is, sleeps, or waits for a packet, and then from timer to timer of the host, so that each is on time.
+//! Time moves when packetdrill asks what time it is, sleeps, or waits for a packet, and then from timer to timer of the
+//! host, so that each is on time.
 //!
-//! packetdrill makes a call that is to wait on a second thread, and looks in `/proc` whether that sleeps; the first goes on with the script. So who waits
-//! sleeps on a condition variable, and is woken to look again whenever the host has run. As long as somebody has not looked, or has found what was waited
-//! for and has not asked the time yet, time stands still: what packetdrill then writes down as the end of the call is the time at which it ended.
+//! packetdrill makes a call that is to wait on a second thread, and looks in `/proc` whether that sleeps; the first
+//! goes on with the script. So who waits sleeps on a condition variable, and is woken to look again whenever the host
+//! has run. As long as somebody has not looked, or has found what was waited for and has not asked the time yet, time
+//! stands still: what packetdrill then writes down as the end of the call is the time at which it ended.
 //!
 //! A call on the thread that goes through the script has nobody beside it who would move time: it does so itself.
 
@@ -25,8 +27,8 @@ use crate::flags::Flags;
 /// Each look at the clock takes so long, for packetdrill looks again and again until the time has come.
 const LOOK: Duration = Duration::from_micros(1);
 
-/// How long the process waits, in its own time, for a thread that was woken. It is what happens after a caller has gone away in the middle of a call, and
-/// nothing else: a thread that lives needs microseconds.
+/// How long the process waits, in its own time, for a thread that was woken. It is what happens after a caller has gone
+/// away in the middle of a call, and nothing else: a thread that lives needs microseconds.
 const GONE: Duration = Duration::from_secs(10);
 
 /// The host, its descriptors, and the time.
@@ -227,7 +229,8 @@ impl Clock {
         world
     }
 
-    /// What time it is. For who comes back from a call it is the time at which that ended: others go on only after that.
+    /// What time it is. For who comes back from a call it is the time at which that ended: others go on only after
+    /// that.
     pub(crate) fn look(&self) -> Duration {
         let mut world = self.lock();
         let now = world.now;
@@ -278,8 +281,8 @@ impl Clock {
         done
     }
 
-    /// Does `act` again and again until it says something else than that it would have to wait; or until the time is up, and then that is its answer.
-    /// `what` is what is waited for, in words.
+    /// Does `act` again and again until it says something else than that it would have to wait; or until the time is
+    /// up, and then that is its answer. `what` is what is waited for, in words.
     pub(crate) fn wait<T>(
         &self,
         what: &str,

@@ -5,8 +5,9 @@
 //! | Specification | `struct tcp_info` of Linux, up to `tcpi_total_retrans` |
 //! | Left out, and zero | times since the last segment, the receiver's side, all that is behind: rates, times by what held the connection back |
 //!
-//! packetdrill asks for these by the C library's own `getsockopt`, past the table of functions. So there is one of that name here, too, which a process has in
-//! place of the library's where this is preloaded (`LD_PRELOAD`): of a descriptor of ours it answers itself, all others go to the kernel.
+//! packetdrill asks for these by the C library's own `getsockopt`, past the table of functions. So there is one of that
+//! name here, too, which a process has in place of the library's where this is preloaded (`LD_PRELOAD`): of a
+//! descriptor of ours it answers itself, all others go to the kernel.
 
 #![expect(unsafe_code, reason = "a function that C finds by its name, and the system call that it stands for")]
 

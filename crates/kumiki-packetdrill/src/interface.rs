@@ -1,7 +1,7 @@
 //! The table that packetdrill has its calls from, and what it puts there.
 //!
-//! Each function names the adapter, then is as the call of that name, and sets `errno` where it says -1. No panic leaves here: it becomes `EIO`, with what
-//! it said on standard error.
+//! Each function names the adapter, then is as the call of that name, and sets `errno` where it says -1. No panic
+//! leaves here: it becomes `EIO`, with what it said on standard error.
 
 #![expect(unsafe_code, reason = "a function that C finds by its name, and the table that it fills")]
 
@@ -188,7 +188,8 @@ fn message(at: CallerPointer) -> Result<Named, Errno> {
 /// Where in a message the length of its control messages stands.
 const CONTROL_LEN: usize = core::mem::offset_of!(libc::msghdr, msg_controllen);
 
-/// A control message of one number: its length with the header, its level and type, the number, and what fills it up to whole words.
+/// A control message of one number: its length with the header, its level and type, the number, and what fills it up to
+/// whole words.
 fn control_message((level, kind): (c_int, c_int), number: c_int) -> Vec<u8> {
     let head = size_of::<libc::cmsghdr>();
     let numbers = [level, kind, number].map(c_int::to_ne_bytes).concat();
@@ -297,7 +298,8 @@ extern "C" fn netdev_receive(data: Data, at: CallerPointer, len: CallerPointer, 
     done(data, |it| {
         let room = memory::read(len, size_of::<usize>())?;
         let room = room.first_chunk().map_or(0, |it| usize::from_ne_bytes(*it));
-        // Of no octets at all packetdrill says that they are no packet, and at which line it wanted one; a failure here it would ask again for ever.
+        // Of no octets at all packetdrill says that they are no packet, and at which line it wanted one; a failure here
+        // it would ask again for ever.
         let (time, packet) = it.transmit().unwrap_or_default();
         let packet = packet.get(..room).unwrap_or(&packet);
         memory::write(at, packet)?;
@@ -406,7 +408,8 @@ extern "C" fn packetdrill_interface_init(flags: *const c_char, interface: *mut I
         if room.is_err() || !interface.is_aligned() {
             return Err("there is no room for the table of functions".to_owned());
         }
-        // SAFETY: it is aligned, and the kernel has just written as many octets there; packetdrill has no other thread yet that could look at it.
+        // SAFETY: it is aligned, and the kernel has just written as many octets there; packetdrill has no other thread
+        // yet that could look at it.
         unsafe { interface.write(table) };
         Ok(())
     });

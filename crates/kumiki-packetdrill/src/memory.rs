@@ -1,7 +1,8 @@
 //! The caller's memory, and its `errno`.
 //!
-//! A script may hand over an address at which there is nothing, and expect `EFAULT`. So nothing is read from or written to an address of the caller's
-//! but by the kernel, which looks first: by `process_vm_readv` and `process_vm_writev` on this process itself.
+//! A script may hand over an address at which there is nothing, and expect `EFAULT`. So nothing is read from or written
+//! to an address of the caller's but by the kernel, which looks first: by `process_vm_readv` and `process_vm_writev` on
+//! this process itself.
 
 #![expect(unsafe_code, reason = "system calls on addresses that come from outside, and errno")]
 
@@ -35,8 +36,8 @@ pub(crate) fn read(from: *const c_void, octets: usize) -> Result<Vec<u8>, Errno>
     let mut found = vec![0; octets];
     let here = libc::iovec { iov_base: found.as_mut_ptr().cast(), iov_len: octets };
     let there = libc::iovec { iov_base: from.cast_mut(), iov_len: octets };
-    // SAFETY: both lists have one entry and live longer than the call; the kernel writes at most `octets` to `found`, which has as many, and only reads at
-    // `from`, after it has looked whether that can be read.
+    // SAFETY: both lists have one entry and live longer than the call; the kernel writes at most `octets` to `found`,
+    // which has as many, and only reads at `from`, after it has looked whether that can be read.
     let moved = unsafe { libc::process_vm_readv(own(), &raw const here, 1, &raw const there, 1, 0) };
     all(moved, octets)?;
     Ok(found)
@@ -49,8 +50,9 @@ pub(crate) fn write(to: *mut c_void, octets: &[u8]) -> Result<(), Errno> {
     }
     let here = libc::iovec { iov_base: octets.as_ptr().cast_mut().cast(), iov_len: octets.len() };
     let there = libc::iovec { iov_base: to, iov_len: octets.len() };
-    // SAFETY: both lists have one entry and live longer than the call; the kernel only reads `octets`. It writes to memory that the caller has named for
-    // just that, by the contract of each call, after it has looked whether that can be written.
+    // SAFETY: both lists have one entry and live longer than the call; the kernel only reads `octets`. It writes to
+    // memory that the caller has named for just that, by the contract of each call, after it has looked whether that
+    // can be written.
     let moved = unsafe { libc::process_vm_writev(own(), &raw const here, 1, &raw const there, 1, 0) };
     all(moved, octets.len())
 }

@@ -51,7 +51,8 @@ fn octets_of(address: SocketAddr) -> Vec<u8> {
     octets
 }
 
-/// Puts `address` at `to`, as much as the number at `len` says that there is room for, and its length there. Where `to` is null nobody wants it.
+/// Puts `address` at `to`, as much as the number at `len` says that there is room for, and its length there. Where `to`
+/// is null nobody wants it.
 pub(crate) fn write(to: *mut c_void, len: *mut c_void, address: SocketAddr) -> Result<(), Errno> {
     if to.is_null() {
         return Ok(());

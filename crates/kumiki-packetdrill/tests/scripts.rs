@@ -1,6 +1,7 @@
 //! Scripts in packetdrill's notation, by packetdrill, against the shared object.
 //!
-//! The program is somebody else's: `KUMIKI_PACKETDRILL` names it. Where it does not, these tests are left out and say so.
+//! The program is somebody else's: `KUMIKI_PACKETDRILL` names it. Where it does not, these tests are left out and say
+//! so.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test that is set up wrongly fails")]
 

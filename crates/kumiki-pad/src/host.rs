@@ -452,8 +452,9 @@ fn converse(
     Ok(host.is_some_and(|host| host.counters().calls > 0))
 }
 
-/// Takes calls that come by XOT and runs `command` for each, as many as `doors` says, until somebody wants an end or, with `once`, the
-/// first call is over. With `once` connections are taken one by one, and one without a call is not the end.
+/// Takes calls that come by XOT and runs `command` for each, as many as `doors` says, until somebody wants an end or,
+/// with `once`, the first call is over. With `once` connections are taken one by one, and one without a call is not the
+/// end.
 ///
 /// # Errors
 /// [`LiveError`] where this machine cannot do it; what goes wrong with one call is told.

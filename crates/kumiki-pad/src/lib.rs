@@ -132,7 +132,8 @@ impl Network {
     }
 }
 
-/// Begins a capture of the packets between `x25` and `xot`, if one is wanted and there may be more octets of captures; an older file is replaced.
+/// Begins a capture of the packets between `x25` and `xot`, if one is wanted and there may be more octets of captures;
+/// an older file is replaced.
 fn begin_capture(network: &Network, graph: &mut Graph) -> Result<Option<Capture>, LiveError> {
     let Some(path) = &network.pcap else {
         return Ok(None);
@@ -175,7 +176,8 @@ fn live_on(account: &Account, executor: &Executor<RealClock>, graph: &mut Graph)
     graph.set_budget(account.clone());
 }
 
-/// Passes of the graph `host` until `look`, which sees it after each, says that it is over; `capture` is written meanwhile.
+/// Passes of the graph `host` until `look`, which sees it after each, says that it is over; `capture` is written
+/// meanwhile.
 fn passes(
     executor: &mut Executor<RealClock>,
     host: GraphId,
@@ -215,7 +217,8 @@ pub struct Doors {
     pub limits: Limits,
     /// Within this time a call is to come by a connection, or a terminal's first one is to stand.
     pub begin: Duration,
-    /// A call by which nothing has come for so long is ended, and a terminal by which nothing has crossed; none: it stays.
+    /// A call by which nothing has come for so long is ended, and a terminal by which nothing has crossed; none: it
+    /// stays.
     pub idle: Option<Duration>,
     /// The end comes with the first call.
     pub once: bool,
@@ -230,8 +233,8 @@ struct Caller {
     let_go: Arc<AtomicBool>,
 }
 
-/// Takes connections until somebody wants an end, each to a thread of its own, as many as `gate` admits. While there are as many known ones as may be, others wait
-/// where that is said beside `doors`.
+/// Takes connections until somebody wants an end, each to a thread of its own, as many as `gate` admits. While there
+/// are as many known ones as may be, others wait where that is said beside `doors`.
 ///
 /// `each` says whether the connection was what is waited for. With `once` they are taken one by one, until it was.
 fn serve(
@@ -269,7 +272,8 @@ fn serve(
                 Err(why) if why.kind() == io::ErrorKind::ConnectionAborted => {}
                 Err(why) => {
                     log.often(Kind::Short, &format!("cannot take a caller: {why}"));
-                    // There is no descriptor for it: by the one that is kept for this it is let go, and does not wait in front of others.
+                    // There is no descriptor for it: by the one that is kept for this it is let go, and does not wait
+                    // in front of others.
                     if reserve.take().is_some() {
                         drop(listener.accept());
                         reserve = spare();

@@ -129,7 +129,8 @@ impl Visit {
         }
     }
 
-    /// The same; where it is let go the connection is hung up, once, and what is left is as if the terminal had hung up.
+    /// The same; where it is let go the connection is hung up, once, and what is left is as if the terminal had hung
+    /// up.
     fn watch(&mut self, pad: &Pad, now: Instant) {
         if self.why.is_none()
             && let Some(why) = self.look(pad, now)

@@ -58,8 +58,8 @@ pub enum LinkType {
     /// 147 to 162: private use, 0 to 15 here; the reader names the dissector (`-o uat:user_dlts:...`). Numbers above 15
     /// are taken as 15.
     User(u8),
-    /// 196: [`sita`] header, then a LAPB frame without flags and FCS. Of the types for LAPB the one that tshark reads; 207, which was
-    /// meant for it, is unknown to it.
+    /// 196: [`sita`] header, then a LAPB frame without flags and FCS. Of the types for LAPB the one that tshark reads;
+    /// 207, which was meant for it, is unknown to it.
     Sita,
     /// 197: each record starts with an ERF header, for AAL5 PDUs with trailer and POS frames with FCS-32.
     Erf,
@@ -292,8 +292,8 @@ impl<W: Write> PcapNg<W> {
 
 /// The four octets before an AAL5 SDU in [`LinkType::SunAtm`]: direction and traffic type, VPI, VCI.
 ///
-/// The traffic type is "LLC encapsulated" (2), which makes a reader dissect the SDU as RFC 2684 LLC. Bit 0x80 of the first
-/// octet is set for a packet that the host sent.
+/// The traffic type is "LLC encapsulated" (2), which makes a reader dissect the SDU as RFC 2684 LLC. Bit 0x80 of the
+/// first octet is set for a packet that the host sent.
 #[must_use]
 pub fn sunatm(direction: Direction, vpi: u8, vci: u16) -> [u8; 4] {
     const LLC_MULTIPLEXED: u8 = 0x02;
@@ -305,7 +305,8 @@ pub fn sunatm(direction: Direction, vpi: u8, vci: u16) -> [u8; 4] {
     [sent | LLC_MULTIPLEXED, vpi, vci_high, vci_low]
 }
 
-/// The five octets before a LAPB frame in [`LinkType::Sita`]: which way it went, signals and errors of the line (none), and 1 for LAPB.
+/// The five octets before a LAPB frame in [`LinkType::Sita`]: which way it went, signals and errors of the line (none),
+/// and 1 for LAPB.
 #[must_use]
 pub const fn sita(direction: Direction) -> [u8; 5] {
     const LAPB: u8 = 1;
@@ -316,8 +317,8 @@ pub const fn sita(direction: Direction) -> [u8; 5] {
     [received, 0, 0, 0, LAPB]
 }
 
-/// The tags before a PDU in [`LinkType::UpperPdu`] (Wireshark's "exported PDU"): the dissector's name, as in `tcp` or `data`,
-/// and the addresses that a lower header would show, where they are known.
+/// The tags before a PDU in [`LinkType::UpperPdu`] (Wireshark's "exported PDU"): the dissector's name, as in `tcp` or
+/// `data`, and the addresses that a lower header would show, where they are known.
 ///
 /// The name is cut at 252 octets.
 #[must_use]

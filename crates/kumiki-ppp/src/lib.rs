@@ -1,6 +1,7 @@
 //! PPP and its lines: control protocols, HDLC-like framing, PPP over SONET/SDH, and MAPOS, which shares them.
 //!
-//! Each is a node of a graph ([`kumiki_graph::Protocol`]); its octets are in the file of the same name in `kumiki-wire`.
+//! Each is a node of a graph ([`kumiki_graph::Protocol`]); its octets are in the file of the same name in
+//! `kumiki-wire`.
 //!
 //! | layer | protocols |
 //! |---|---|

@@ -84,7 +84,8 @@ pub(super) trait LinkProgram {
 
 /// A program that is made of the addresses of the link, and who watches it.
 pub(super) struct WatchedProgram<'a, P, M, W> {
-    /// Makes the program of our address and the peer's. Before they are known it is made once, of addresses that mean nothing.
+    /// Makes the program of our address and the peer's. Before they are known it is made once, of addresses that mean
+    /// nothing.
     pub(super) make: M,
     /// It begins with the graph.
     pub(super) at_once: bool,

@@ -6,8 +6,9 @@
 //! | Line | any [`Opening`], its octets kept where that is asked for |
 //! | Left out | programs over IPv6, though Linux uses it through the TUN device; several links at once, multilink |
 //!
-//! The daemon's log is what is told as it goes; [`Summary`] is what is left at the end. A program that calls begins when IPCP has agreed on
-//! addresses, one that listens with the graph; the link is closed in order when it is done, or at Ctrl-C.
+//! The daemon's log is what is told as it goes; [`Summary`] is what is left at the end. A program that calls begins
+//! when IPCP has agreed on addresses, one that listens with the graph; the link is closed in order when it is done, or
+//! at Ctrl-C.
 
 use core::net::IpAddr;
 use kumiki_ppp::ppp::Agreement;
@@ -136,8 +137,8 @@ impl<'a> User<'a> {
         Self(Use::Device(Some(device)))
     }
 
-    /// A program called `name`, made of our address and the peer's when they are agreed on. One called `ping` stands on ICMP,
-    /// another on TCP.
+    /// A program called `name`, made of our address and the peer's when they are agreed on. One called `ping` stands on
+    /// ICMP, another on TCP.
     pub fn program<P: Protocol>(
         name: &'static str,
         make: impl FnMut(IpAddr, IpAddr) -> P + 'a,
@@ -148,8 +149,8 @@ impl<'a> User<'a> {
         Self(Use::Program(name, Box::new(watched)))
     }
 
-    /// The same for a program that waits for calls to any address: it listens before the link is up. The peer's call may come right behind
-    /// the last word about addresses, and would be refused where nobody listened yet.
+    /// The same for a program that waits for calls to any address: it listens before the link is up. The peer's call
+    /// may come right behind the last word about addresses, and would be refused where nobody listened yet.
     #[must_use]
     pub fn that_listens(mut self) -> Self {
         if let Use::Program(_, upper) = &mut self.0 {
@@ -162,7 +163,8 @@ impl<'a> User<'a> {
 /// What the line carried.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Traffic {
-    /// Frames and octets of the line, and what was damaged. Those that found no room in the line, or no line, were not sent.
+    /// Frames and octets of the line, and what was damaged. Those that found no room in the line, or no line, were not
+    /// sent.
     pub line: hdlc::Counters,
     /// Frames that found no room in the line: so many wait that others would be late.
     pub overflowed: u64,
@@ -345,8 +347,8 @@ pub fn run(options: &Options, user: User<'_>, say: &mut dyn FnMut(&str)) -> Resu
     run_with(options, user, Ending::Signals, say)
 }
 
-/// As [`run`], in a process that does other things beside: until `wish` is made, which is seen within [`LOOK`], and whatever signals come. No walls are
-/// raised.
+/// As [`run`], in a process that does other things beside: until `wish` is made, which is seen within [`LOOK`], and
+/// whatever signals come. No walls are raised.
 ///
 /// # Errors
 /// As there.

@@ -1,7 +1,8 @@
 //! What a link tells as it goes and at its end, as text or as JSON Lines.
 //!
-//! A peer decides how often something is refused and how often a state changes, so of such lines there are [`BURST`] of a kind at once, then one a second, with the number of
-//! those that were left out. Packets, which are told where somebody asks for them, are all told.
+//! A peer decides how often something is refused and how often a state changes, so of such lines there are [`BURST`] of
+//! a kind at once, then one a second, with the number of those that were left out. Packets, which are told where
+//! somebody asks for them, are all told.
 
 use core::fmt::Write as _;
 use std::os::unix::process::ExitStatusExt as _;

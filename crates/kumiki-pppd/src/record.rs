@@ -6,9 +6,9 @@
 //! | `PREFIX.received` | the same of what came |
 //! | `PREFIX.pppdump` | both with times, to 0.1 s, as pppd's option `record` writes them: `pppdump` and Wireshark read it |
 //!
-//! The layout of the last was taken from what those programs read: a tag octet, then for octets sent (1) and received (2) their
-//! number in two octets and themselves, for time 7 with seconds since 1970 in four, and 5 or 6 with tenths of a second that have
-//! passed, in four octets or one.
+//! The layout of the last was taken from what those programs read: a tag octet, then for octets sent (1) and received
+//! (2) their number in two octets and themselves, for time 7 with seconds since 1970 in four, and 5 or 6 with tenths of
+//! a second that have passed, in four octets or one.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};

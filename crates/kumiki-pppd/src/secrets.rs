@@ -2,7 +2,8 @@
 
 use kumiki_ppp::ppp_daemon::Secret;
 
-/// Names and secrets, one pair on each line, with blanks between. Empty lines and those that begin with `#` say nothing.
+/// Names and secrets, one pair on each line, with blanks between. Empty lines and those that begin with `#` say
+/// nothing.
 ///
 /// # Errors
 /// The first line that has no secret.

@@ -31,8 +31,8 @@ pub(crate) struct Job {
 
 #[pymethods]
 impl Job {
-    /// `out` is a directory in which each point is kept as it ends; with `resume` what is there already is not run again, and with `force` it is replaced.
-    /// `command` and `started` are for `run.json`.
+    /// `out` is a directory in which each point is kept as it ends; with `resume` what is there already is not run
+    /// again, and with `force` it is replaced. `command` and `started` are for `run.json`.
     #[new]
     fn new(
         work: &ChosenScenario,
@@ -81,8 +81,9 @@ impl Job {
         (0..self.plan.len()).filter(|place| !ended.contains(place)).collect()
     }
 
-    /// Runs what is missing, or those of it that are in `only`. `hear` is told of each point that ends: how many have, of how many, which one, and how many seconds
-    /// are left. What it raises, and what Ctrl-C raises, ends the run: what had ended by then is kept.
+    /// Runs what is missing, or those of it that are in `only`. `hear` is told of each point that ends: how many have,
+    /// of how many, which one, and how many seconds are left. What it raises, and what Ctrl-C raises, ends the run:
+    /// what had ended by then is kept.
     fn run(
         &mut self,
         py: Python<'_>,
@@ -182,7 +183,8 @@ fn tell(hear: &Py<PyAny>, step: &Step<'_>, stop: &Stop) {
 struct Stop {
     is_made: AtomicBool,
     why: Mutex<Option<PyErr>>,
-    /// The thread that waits for the run: signals are Python's main thread's, and what else runs here is none of Python's.
+    /// The thread that waits for the run: signals are Python's main thread's, and what else runs here is none of
+    /// Python's.
     waits: ThreadId,
 }
 

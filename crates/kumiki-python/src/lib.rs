@@ -5,7 +5,8 @@
 //! | Specification | Python's stable ABI of 3.9; the Arrow C data and stream interfaces through their PyCapsules |
 //! | Left out | captures of packets, traces, `reproduce`; whoever wants them has the command |
 //!
-//! It is thin: the laboratory reads, runs, judges and draws. What is here turns its types into Python's, and hears Ctrl-C.
+//! It is thin: the laboratory reads, runs, judges and draws. What is here turns its types into Python's, and hears
+//! Ctrl-C.
 
 use pyo3::prelude::*;
 

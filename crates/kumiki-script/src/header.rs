@@ -231,8 +231,9 @@ impl Header {
         self.at_line(key, &what)
     }
 
-    /// The congestion control that makes a socket of Linux's do what [`Header::tcp`] says; where that says nothing, what ours has then.
-    /// As a kernel setting it would not do: a network namespace is refused what the kernel has not marked as harmless.
+    /// The congestion control that makes a socket of Linux's do what [`Header::tcp`] says; where that says nothing,
+    /// what ours has then. As a kernel setting it would not do: a network namespace is refused what the kernel has not
+    /// marked as harmless.
     ///
     /// # Errors
     /// It is not known what that is there.

@@ -7,8 +7,8 @@
 //! | Against Linux | [`against_linux`]: Linux's sockets, behind a TUN device in a network namespace |
 //! | Left out | UDP; fragments; segments that arrive together before a stack settles; several stacks in one script |
 //!
-//! The judge knows sequence numbers, checksums and content of both directions, and nothing of how a TCP should behave: that is what
-//! the lines of the script say.
+//! The judge knows sequence numbers, checksums and content of both directions, and nothing of how a TCP should behave:
+//! that is what the lines of the script say.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -111,9 +111,10 @@ pub fn run(script: &Script, record: bool) -> Result<ScriptOutcome, ScenarioError
     Ok(Judge::new(script, stack, strict).run())
 }
 
-/// Holds Linux's TCP against `script`, in the network namespace of this process, which should be one made for this: kernel settings are
-/// changed, and a TUN device is made. `None` where the script says that it does not apply. `tolerance` is how much earlier or later things
-/// may be, in place of what the script says: on a machine of which nobody knows how busy it is, order and contents can be judged and times cannot.
+/// Holds Linux's TCP against `script`, in the network namespace of this process, which should be one made for this:
+/// kernel settings are changed, and a TUN device is made. `None` where the script says that it does not apply.
+/// `tolerance` is how much earlier or later things may be, in place of what the script says: on a machine of which
+/// nobody knows how busy it is, order and contents can be judged and times cannot.
 ///
 /// # Errors
 /// Says what could not be had.

@@ -1,6 +1,7 @@
 //! What a script says, and how it is written: one event a line.
 //!
-//! Every type here is printed in the notation that [`super::parse`] reads, in one form: what is printed and read again is the same.
+//! Every type here is printed in the notation that [`super::parse`] reads, in one form: what is printed and read again
+//! is the same.
 
 use core::fmt;
 

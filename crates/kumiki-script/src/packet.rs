@@ -251,7 +251,8 @@ impl Packets {
         octets
     }
 
-    /// A packet from the stack; `None` where it is none of TCP to a peer of the script, such as one of neighbour discovery.
+    /// A packet from the stack; `None` where it is none of TCP to a peer of the script, such as one of neighbour
+    /// discovery.
     ///
     /// # Errors
     /// Says what is wrong with it: lengths, checksums, an octet that was never written.

@@ -1,9 +1,10 @@
 //! A year of one TCP connection, in virtual time, with no tolerance.
 //!
-//! The script that it is held against is written here from what the standards say: an idle peer is asked every two hours (RFC 9293 section
-//! 3.8.4) and now and then answers only the last of the questions; talks change TS.Recent, and so do answers; both clocks go round seven
-//! times, and half round while nobody says anything for forty days (RFC 7323 section 5.5); segments of the sequence space's last time around
-//! come with timestamps that are up to 24 days old, and change nothing (section 5.3). At the end TIME-WAIT lasts its minute.
+//! The script that it is held against is written here from what the standards say: an idle peer is asked every two
+//! hours (RFC 9293 section 3.8.4) and now and then answers only the last of the questions; talks change TS.Recent, and
+//! so do answers; both clocks go round seven times, and half round while nobody says anything for forty days (RFC 7323
+//! section 5.5); segments of the sequence space's last time around come with timestamps that are up to 24 days old, and
+//! change nothing (section 5.3). At the end TIME-WAIT lasts its minute.
 
 #![allow(clippy::unwrap_used, reason = "a test: what fails stops it")]
 

@@ -10,7 +10,8 @@
 //!
 //! # Settings
 //!
-//! Each field is a setting of its own name, and the first paragraph of its doc comment is the meaning, as users read it. What it may be:
+//! Each field is a setting of its own name, and the first paragraph of its doc comment is the meaning, as users read
+//! it. What it may be:
 //!
 //! | Type | `#[setting(...)]` | |
 //! |---|---|---|
@@ -28,26 +29,28 @@
 //! | any | `with = FUNCTION` | what a `fn(&mut T, &Reader<'_>) -> Result<(), BuildError>` reads |
 //! | any | `skip` | no setting |
 //!
-//! Beside these: `name = "..."`, where the setting has another name than the field; `within = "..."`, the table that it stands in, together
-//! with the fields next to it that say the same; `unset = "..."`, what is done where an `Option` (of
-//! any of these types) is `None`, or what is shown in the place of the default; `required`, of texts, and `required = "..."`, of
-//! lists and of what has a range: it must be set. Above the struct `#[settings(check = FUNCTION)]` names a
-//! `fn(&Config, &Reader<'_>) -> Result<(), BuildError>`, for what no single setting shows.
+//! Beside these: `name = "..."`, where the setting has another name than the field; `within = "..."`, the table that it
+//! stands in, together with the fields next to it that say the same; `unset = "..."`, what is done where an `Option`
+//! (of any of these types) is `None`, or what is shown in the place of the default; `required`, of texts, and
+//! `required = "..."`, of lists and of what has a range: it must be set. Above the struct
+//! `#[settings(check = FUNCTION)]` names a `fn(&Config, &Reader<'_>) -> Result<(), BuildError>`, for what no single
+//! setting shows.
 //!
-//! All that is documented with the implementation, so a doc comment need not repeat ranges and units. Links go into its later paragraphs, for
-//! the first one is printed as it is.
+//! All that is documented with the implementation, so a doc comment need not repeat ranges and units. Links go into its
+//! later paragraphs, for the first one is printed as it is.
 //!
 //! # Word
 //!
-//! An enum's variants as words: in lower case, with hyphens between the parts (`WhenFull` is "when-full"), or as `#[word("...")]` says.
-//! `#[word(skip)]` leaves one out, as those with content must be.
+//! An enum's variants as words: in lower case, with hyphens between the parts (`WhenFull` is "when-full"), or as
+//! `#[word("...")]` says. `#[word(skip)]` leaves one out, as those with content must be.
 
 //!
 //! # Keys
 //!
-//! What serde reads says of each field what it is, for the book: `#[key(is = "a time", default = "0 s", example = "\"5 s\"")]`. Names, and whether a key must be given, are those
-//! of serde; the meaning is the first paragraph of the doc comment. `is` may be left out of switches and numbers. `#[key(skip)]` leaves a field out, as those must be that take
-//! any name.
+//! What serde reads says of each field what it is, for the book:
+//! `#[key(is = "a time", default = "0 s", example = "\"5 s\"")]`. Names, and whether a key must be given, are those of
+//! serde; the meaning is the first paragraph of the doc comment. `is` may be left out of switches and numbers.
+//! `#[key(skip)]` leaves a field out, as those must be that take any name.
 
 use proc_macro::TokenStream;
 
@@ -83,7 +86,8 @@ pub fn keys(input: TokenStream) -> TokenStream {
     keys::derive(input.into()).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
-/// Takes the attributes of [`Settings`](macro@Settings) and makes nothing, for a crate of whose features one says whether its configurations are read.
+/// Takes the attributes of [`Settings`](macro@Settings) and makes nothing, for a crate of whose features one says
+/// whether its configurations are read.
 #[proc_macro_derive(UnreadSettings, attributes(setting, settings))]
 pub fn unread_settings(_: TokenStream) -> TokenStream {
     TokenStream::new()

@@ -67,7 +67,8 @@ impl BuildError {
         self
     }
 
-    /// Whether it is about the table at `path` as it stands, and none further in: all of its settings have been asked for.
+    /// Whether it is about the table at `path` as it stands, and none further in: all of its settings have been asked
+    /// for.
     pub(crate) fn is_about_the_whole(&self, path: &[String]) -> bool {
         match self.problem {
             Problem::Missing { .. } => self.path.split_last().is_some_and(|(_, table)| table == path),

@@ -8,9 +8,10 @@
 //! | Left out | notations of quantities; what a kind of node is, but for its name in an error |
 //! | Without the feature `reading` | [`unread`] alone: who embeds protocols and reads no settings need not build all this |
 //!
-//! A configuration has a [`Default`], or several, and `#[derive(Settings)]`: a field's doc comment is what the setting means, its type and
-//! `#[setting(...)]` are what it may be, and its value is the default ([all attributes](kumiki_settings_derive#settings)). What no
-//! attribute says is a function that asks a [`Reader`], by `#[setting(with = ...)]` or `#[settings(check = ...)]`.
+//! A configuration has a [`Default`], or several, and `#[derive(Settings)]`: a field's doc comment is what the setting
+//! means, its type and `#[setting(...)]` are what it may be, and its value is the default ([all
+//! attributes](kumiki_settings_derive#settings)). What no attribute says is a function that asks a [`Reader`], by
+//! `#[setting(with = ...)]` or `#[settings(check = ...)]`.
 //!
 //! ```
 //! use kumiki_settings::{Duration, HasSettings, Settings, Value, Word, set, settings_of};
@@ -72,8 +73,8 @@ mod value;
 /// The times of settings.
 #[cfg(feature = "reading")]
 pub use kumiki_graph::Duration;
-/// Derives that take the attributes and make nothing: what a crate has in the place of the others where its own feature says that nobody reads its
-/// configurations. Whoever else reads settings in the same program does not change that.
+/// Derives that take the attributes and make nothing: what a crate has in the place of the others where its own feature
+/// says that nobody reads its configurations. Whoever else reads settings in the same program does not change that.
 pub mod unread {
     pub use kumiki_settings_derive::{UnreadSettings as Settings, UnreadWord as Word};
 }

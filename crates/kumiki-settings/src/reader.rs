@@ -25,8 +25,8 @@ impl Key {
         Self { name, meaning, unset: None }
     }
 
-    /// The same, and what is done where it is not set: shown in the place of a default that is no value. Where it must be set that is
-    /// nothing, and no default is shown.
+    /// The same, and what is done where it is not set: shown in the place of a default that is no value. Where it must
+    /// be set that is nothing, and no default is shown.
     #[must_use]
     pub const fn unset(self, unset: &'static str) -> Self {
         Self { unset: Some(unset), ..self }

@@ -1,9 +1,9 @@
 //! Adapters: what stands between a host's graph and a medium.
 //!
-//! Sending, a DMA engine takes one command after the other from a queue and gives the medium one PDU at a time. *Chained*,
-//! it fetches the next command from memory itself; otherwise the CPU must start it each time, which interrupts the CPU and
-//! costs its time. Receiving, an arrived PDU is charged to the host's receive memory and handed to the graph, after an
-//! interrupt or by being found there.
+//! Sending, a DMA engine takes one command after the other from a queue and gives the medium one PDU at a time.
+//! *Chained*, it fetches the next command from memory itself; otherwise the CPU must start it each time, which
+//! interrupts the CPU and costs its time. Receiving, an arrived PDU is charged to the host's receive memory and handed
+//! to the graph, after an interrupt or by being found there.
 
 use std::collections::VecDeque;
 
@@ -16,8 +16,8 @@ use kumiki_octets::Message;
 pub enum Commands {
     /// The engine finds the next command itself, this long after the last one is done.
     Chained {
-        /// Time between the end of one PDU and the start of the next. Zero does not wait for the end: the medium is given
-        /// all there is and queues it itself, so that it need not say when it has sent something.
+        /// Time between the end of one PDU and the start of the next. Zero does not wait for the end: the medium is
+        /// given all there is and queues it itself, so that it need not say when it has sent something.
         fetch: Duration,
     },
     /// The CPU starts the engine for each PDU.
@@ -48,8 +48,8 @@ pub struct AdapterConfig {
     pub commands: Commands,
     /// How received PDUs are told of.
     pub notice: Notice,
-    /// How many PDUs may wait to be sent, not counting the one that is being sent; more are dropped and counted. 0 counts
-    /// as 1, for each waits at least for an instant.
+    /// How many PDUs may wait to be sent, not counting the one that is being sent; more are dropped and counted. 0
+    /// counts as 1, for each waits at least for an instant.
     pub queue: usize,
     /// The host's CPU that interrupts go to; the last one where it has fewer.
     pub cpu: usize,
@@ -107,8 +107,8 @@ pub(crate) enum AdapterRequest {
 pub(crate) struct Adapter {
     pub(crate) config: AdapterConfig,
     pub(crate) counters: AdapterCounters,
-    /// What the graph has handed down, in order of the time at which it leaves the graph: the work of a batch is known when
-    /// the batch begins, but what it puts out reaches the queue later.
+    /// What the graph has handed down, in order of the time at which it leaves the graph: the work of a batch is known
+    /// when the batch begins, but what it puts out reaches the queue later.
     coming: VecDeque<(Instant, Message, Address)>,
     queue: VecDeque<(Message, Address)>,
     engine: Engine,
@@ -128,8 +128,8 @@ impl Adapter {
         }
     }
 
-    /// Whether a PDU that leaves the graph at `at` can go to the medium at `now` without waiting anywhere; it is counted as
-    /// sent then, and [`Adapter::submit`] is not called for it.
+    /// Whether a PDU that leaves the graph at `at` can go to the medium at `now` without waiting anywhere; it is
+    /// counted as sent then, and [`Adapter::submit`] is not called for it.
     pub(crate) fn passes(&mut self, at: Instant, now: Instant) -> bool {
         let straight = at <= now
             && self.is_empty()
@@ -150,8 +150,8 @@ impl Adapter {
         self.coming.insert(self.coming.len() - later, (at, data, address));
     }
 
-    /// Moves into the queue what has come by `now`, up to what the engine takes out again at once. Nothing leaves the queue
-    /// without this having been done first, so it is as each PDU found it.
+    /// Moves into the queue what has come by `now`, up to what the engine takes out again at once. Nothing leaves the
+    /// queue without this having been done first, so it is as each PDU found it.
     fn admit(&mut self, now: Instant) {
         while self.queue.is_empty() || self.next_start().is_none_or(|start| start > now) {
             let Some((_, data, address)) = self.coming.pop_front_if(|(at, ..)| *at <= now) else {

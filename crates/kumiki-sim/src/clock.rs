@@ -14,8 +14,8 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// One that says `own` when the world's says `world`, and from there on is so many millionths faster, or slower where that is negative; at least one
-    /// millionth of its pace is left.
+    /// One that says `own` when the world's says `world`, and from there on is so many millionths faster, or slower
+    /// where that is negative; at least one millionth of its pace is left.
     pub(crate) fn new(world: Instant, own: Instant, millionths: i32) -> Self {
         let pace = u128::try_from(i64::from(millionths) + 1_000_000).unwrap_or(0).max(1);
         Self { world, own, pace }

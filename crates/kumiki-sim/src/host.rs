@@ -1,10 +1,10 @@
 //! Hosts: a graph, the CPUs that run its tasks, and the adapters below it.
 //!
-//! A CPU does one batch of a task at a time. What waits is chosen again each time the CPU comes free, by priority and then
-//! by how long it has waited. An interrupt does not wait: it takes its time at once, and the batch that it interrupts ends
-//! so much later. What that batch hands down is not moved, since the batch was computed when it began; so an output can be
-//! early by the interrupts that came after its batch began, and all later work is not. Work takes the time that the price
-//! lists say; with no prices set a host is infinitely fast.
+//! A CPU does one batch of a task at a time. What waits is chosen again each time the CPU comes free, by priority and
+//! then by how long it has waited. An interrupt does not wait: it takes its time at once, and the batch that it
+//! interrupts ends so much later. What that batch hands down is not moved, since the batch was computed when it began;
+//! so an output can be early by the interrupts that came after its batch began, and all later work is not. Work takes
+//! the time that the price lists say; with no prices set a host is infinitely fast.
 
 use core::cmp::Reverse;
 use std::collections::VecDeque;
@@ -208,8 +208,8 @@ impl Host {
         }
     }
 
-    /// Does all that can be done at `now`; what goes to the media is put into `out` with its device. Each round uses up one
-    /// of `rounds`; where none is left, things are as they are. Returns [`Host::next_deadline`].
+    /// Does all that can be done at `now`; what goes to the media is put into `out` with its device. Each round uses up
+    /// one of `rounds`; where none is left, things are as they are. Returns [`Host::next_deadline`].
     pub(crate) fn step(&mut self, now: Instant, rounds: &mut u64, out: &mut OutgoingUnits) -> Option<Instant> {
         while let Some(left) = rounds.checked_sub(1) {
             *rounds = left;
@@ -352,7 +352,8 @@ impl Host {
                     let limits = Report::Limits { unit: adapter.config.mtu, burst: 1 };
                     self.graph.input(at, device, Indication::Report(Box::new(limits)));
                 }
-                // Like an interrupt's, its time is the beginning of the batch: what the adapter has yet to send does not delay it.
+                // Like an interrupt's, its time is the beginning of the batch: what the adapter has yet to send does
+                // not delay it.
                 Manage::Special(what) => {
                     if let Some(call) = what.get() {
                         out.push_back((device, Unit::Circuit(*call)));

@@ -1,11 +1,14 @@
-//! The event queue: what happens next, in order of time and, where times are equal, lines, in an order that each instant draws again, and then all else in that of being scheduled.
+//! The event queue: what happens next, in order of time and, where times are equal, lines, in an order that each
+//! instant draws again, and then all else in that of being scheduled.
 //!
-//! *Why lines first:* what comes over a line then happens before anything that its receiver does by itself at that instant, whatever was scheduled when. So the
-//! order does not depend on what happened at the other end of the line, and a world in parts has the same (see `parts.rs`).
+//! *Why lines first:* what comes over a line then happens before anything that its receiver does by itself at that
+//! instant, whatever was scheduled when. So the order does not depend on what happened at the other end of the line,
+//! and a world in parts has the same (see `parts.rs`).
 
 use kumiki_graph::Instant;
 
-/// How many followers each event of the heap has: with four the heap is half as deep as with two, and they lie together.
+/// How many followers each event of the heap has: with four the heap is half as deep as with two, and they lie
+/// together.
 const FOLLOWERS: usize = 4;
 /// The place of a party without an event.
 const NOWHERE: u32 = u32::MAX;
@@ -13,8 +16,8 @@ const NOWHERE: u32 = u32::MAX;
 /// Events that each concern one of a few parties; a party has at most one event.
 ///
 /// A heap of parties that knows where each of them stands, so that arming a party again moves its event in place. A
-/// host's next deadline changes with nearly every event (each acknowledgement sets a retransmission timer again), and were
-/// the old events left in the heap to be skipped, it would hold all of a round-trip time's.
+/// host's next deadline changes with nearly every event (each acknowledgement sets a retransmission timer again), and
+/// were the old events left in the heap to be skipped, it would hold all of a round-trip time's.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
     /// Due first at index 0; the followers of the event at `n`, from `FOLLOWERS * n + 1` on, are not due before it.
@@ -22,16 +25,16 @@ pub(crate) struct Queue {
     /// Where each party stands in the heap, or [`NOWHERE`].
     places: Vec<u32>,
     order: u64,
-    /// The party whose event was taken last. The event stays in its place until its party is armed again, which is soon: so
-    /// it moves once instead of leaving the heap and coming back.
+    /// The party whose event was taken last. The event stays in its place until its party is armed again, which is
+    /// soon: so it moves once instead of leaving the heap and coming back.
     taken: Option<usize>,
 }
 
 /// Lines have an order below this.
 const FIRST_ARMED: u64 = 1 << 63;
 
-/// The place in the order of the line with this number among those that are due at `at`. No line is always before another: where frames of several come to
-/// one queue at once, again and again, each has its turn.
+/// The place in the order of the line with this number among those that are due at `at`. No line is always before
+/// another: where frames of several come to one queue at once, again and again, each has its turn.
 fn order_of_line(number: u32, at: Instant) -> u64 {
     // The finalizer of SplitMix64 (Steele, Lea, Flood 2014).
     let mut drawn = at.as_nanos() ^ u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -30,8 +30,8 @@ pub enum Plug {
     Device(HostId, DeviceId),
     /// A port of a medium.
     Port(ElementId, usize),
-    /// A way out of the world, by a number of the caller's: what leaves by it is [kept](World::take_left), and what [comes](World::arrive) by it is from
-    /// somewhere else.
+    /// A way out of the world, by a number of the caller's: what leaves by it is [kept](World::take_left), and what
+    /// [comes](World::arrive) by it is from somewhere else.
     Outside(usize),
 }
 
@@ -72,11 +72,11 @@ impl core::error::Error for Standstill {}
 
 /// Hosts and media in virtual time.
 ///
-/// Build it ([`World::add_host`], [`World::add_element`], [`World::plug`]), start it once, then run it as far as needed.
-/// The same parts and seeds give the same events in the same order.
+/// Build it ([`World::add_host`], [`World::add_element`], [`World::plug`]), start it once, then run it as far as
+/// needed. The same parts and seeds give the same events in the same order.
 ///
-/// Lines come first: what comes over one at some instant comes before all that its receiver does by itself then. So what happens does not depend on how many
-/// [cores](World::set_cores) do it.
+/// Lines come first: what comes over one at some instant comes before all that its receiver does by itself then. So
+/// what happens does not depend on how many [cores](World::set_cores) do it.
 ///
 /// ```
 /// use kumiki_graph::{
@@ -154,21 +154,23 @@ impl World {
         Self::default()
     }
 
-    /// Sets how many rounds one instant may have, 20 million unless set: a round is an event, a unit that reaches a plug, or
-    /// a host's look around.
+    /// Sets how many rounds one instant may have, 20 million unless set: a round is an event, a unit that reaches a
+    /// plug, or a host's look around.
     ///
-    /// Where work and lines are free, any amount of it may happen at one instant, and so may an endless exchange. A world
-    /// that comes to this limit stops for good, and [`World::standstill`] tells where.
+    /// Where work and lines are free, any amount of it may happen at one instant, and so may an endless exchange. A
+    /// world that comes to this limit stops for good, and [`World::standstill`] tells where.
     pub fn set_rounds(&mut self, rounds: u64) {
         for part in self.parts_mut() {
             (part.rounds, part.rounds_left) = (rounds, rounds);
         }
     }
 
-    /// From the next run on up to so many cores may run this world, each on a thread of its own, one of them the caller's: see [`World::run_until`]. All that happens is the same.
+    /// From the next run on up to so many cores may run this world, each on a thread of its own, one of them the
+    /// caller's: see [`World::run_until`]. All that happens is the same.
     ///
-    /// It is divided at lines that are long, for what happens at one end of such a line is felt at the other only after a while; where it has none, one core
-    /// runs it. Only `run_until` uses several, and only as long as no wire is changed.
+    /// It is divided at lines that are long, for what happens at one end of such a line is felt at the other only after
+    /// a while; where it has none, one core runs it. Only `run_until` uses several, and only as long as no wire is
+    /// changed.
     pub fn set_cores(&mut self, cores: usize) {
         self.join();
         (self.cores, self.runs) = (cores, 0);
@@ -244,11 +246,11 @@ impl World {
         ElementId(self.whole.add_medium(Medium::new(name, number, MediumPart::Whole(element))))
     }
 
-    /// Joins two plugs. What leaves by one arrives at the other at once. A plug that nobody has, or into which something is plugged already,
-    /// is a mistake: neither is joined, and [`World::start`] names both.
+    /// Joins two plugs. What leaves by one arrives at the other at once. A plug that nobody has, or into which
+    /// something is plugged already, is a mistake: neither is joined, and [`World::start`] names both.
     ///
-    /// Two devices can be joined without a medium. These, and those into which nothing is plugged, have sent a PDU as soon as
-    /// they have it.
+    /// Two devices can be joined without a medium. These, and those into which nothing is plugged, have sent a PDU as
+    /// soon as they have it.
     pub fn plug(&mut self, a: Plug, b: Plug) {
         self.join();
         if let Some(why) = self.is_taken(a).or_else(|| self.is_taken(b)) {
@@ -274,9 +276,9 @@ impl World {
         }
     }
 
-    /// From here on what leaves by `from` arrives at `to`, whatever they were joined to: to take a piece of a medium out of a path, or put
-    /// one in, while the world runs. What is in a piece that was taken out still leaves it, by the wires that it has. Plugs that nobody has
-    /// are left as they are.
+    /// From here on what leaves by `from` arrives at `to`, whatever they were joined to: to take a piece of a medium
+    /// out of a path, or put one in, while the world runs. What is in a piece that was taken out still leaves it, by
+    /// the wires that it has. Plugs that nobody has are left as they are.
     pub fn lead(&mut self, from: Plug, to: Plug) {
         self.join();
         if let Some((wires, number)) = self.wires_mut(from)
@@ -370,7 +372,8 @@ impl World {
         self.divided.as_ref().map_or(self.whole.now, |divided| divided.now)
     }
 
-    /// How many events there have been. Alone of all counts this depends on the number of cores: a line between two of them has those of both its ends.
+    /// How many events there have been. Alone of all counts this depends on the number of cores: a line between two of
+    /// them has those of both its ends.
     #[must_use]
     pub fn events(&self) -> u64 {
         self.each_part().map(|part| part.events).sum()
@@ -388,8 +391,8 @@ impl World {
         self.slot(id).map(|slot| &slot.host)
     }
 
-    /// As [`World::host`], to look into its graph between runs. What is changed there, such as an input put in or a message
-    /// let go, takes effect when the next run begins.
+    /// As [`World::host`], to look into its graph between runs. What is changed there, such as an input put in or a
+    /// message let go, takes effect when the next run begins.
     pub fn host_mut(&mut self, id: HostId) -> Option<&mut Host> {
         self.slot(id)?;
         if self.touched.last() != Some(&id.0) {
@@ -398,8 +401,8 @@ impl World {
         self.slot_mut(id).map(|slot| &mut slot.host)
     }
 
-    /// The power of the host `id` fails, if it is there: nothing happens on it from now on, and what comes for it is lost. What it has given to media goes
-    /// on. It can still be looked at: it is as it was.
+    /// The power of the host `id` fails, if it is there: nothing happens on it from now on, and what comes for it is
+    /// lost. What it has given to media goes on. It can still be looked at: it is as it was.
     pub fn take_down(&mut self, id: HostId) {
         if let Some((part, number)) = self.part_of(id)
             && let Some(slot) = part.hosts.get_mut(number)
@@ -409,8 +412,8 @@ impl World {
         }
     }
 
-    /// The power is back: `host`, which has not been started, begins now in the place of `id`, with the same devices on the same wires. The one before
-    /// is among those that were [replaced](World::replaced).
+    /// The power is back: `host`, which has not been started, begins now in the place of `id`, with the same devices on
+    /// the same wires. The one before is among those that were [replaced](World::replaced).
     ///
     /// # Errors
     /// The [`GraphError`], where its graph is not complete.
@@ -432,9 +435,9 @@ impl World {
         started
     }
 
-    /// From now on the clock of the host `id` goes so many millionths faster than the world's, or slower where that is negative, and with it all that the
-    /// host does by it: the timers of its graph, and how fast its CPUs and adapters are. What has crossed its taps before is to be
-    /// [taken](World::take_tapped) first.
+    /// From now on the clock of the host `id` goes so many millionths faster than the world's, or slower where that is
+    /// negative, and with it all that the host does by it: the timers of its graph, and how fast its CPUs and adapters
+    /// are. What has crossed its taps before is to be [taken](World::take_tapped) first.
     pub fn set_clock_rate(&mut self, id: HostId, millionths: i32) {
         let now = self.now();
         if let Some(slot) = self.slot_mut(id) {
@@ -525,13 +528,14 @@ impl World {
         })
     }
 
-    /// Takes what the hosts' taps have seen since this was last asked, by host, at the times of the world; of a host that was replaced that comes first.
+    /// Takes what the hosts' taps have seen since this was last asked, by host, at the times of the world; of a host
+    /// that was replaced that comes first.
     pub fn take_tapped(&mut self) -> Vec<(HostId, Vec<Tapped>)> {
         self.take_of_taps(Graph::take_tapped)
     }
 
-    /// As [`World::take_tapped`], but leaves of each host what [may still be noted of](Graph::take_settled). With it the time before which nothing more comes
-    /// of the host.
+    /// As [`World::take_tapped`], but leaves of each host what [may still be noted of](Graph::take_settled). With it
+    /// the time before which nothing more comes of the host.
     pub fn take_settled(&mut self) -> Vec<(HostId, Vec<Tapped>, Instant)> {
         let seen = self.take_of_taps(Graph::take_settled);
         let until = |id: HostId| {
@@ -566,7 +570,8 @@ impl World {
         }
     }
 
-    /// Something has come by the way out `way`, at the present time: it goes on from there at once. By a way to which nothing is joined it goes nowhere.
+    /// Something has come by the way out `way`, at the present time: it goes on from there at once. By a way to which
+    /// nothing is joined it goes nowhere.
     pub fn arrive(&mut self, way: usize, unit: Unit) {
         self.join();
         match self.outside.get(way).copied().flatten() {
@@ -581,14 +586,16 @@ impl World {
         self.whole.left.pop_front()
     }
 
-    /// Runs until nothing is due by `end`; the time is then `end`, unless the world has come to a [`Standstill`]. All that lines count is as of that time.
+    /// Runs until nothing is due by `end`; the time is then `end`, unless the world has come to a [`Standstill`]. All
+    /// that lines count is as of that time.
     pub fn run_until(&mut self, end: Instant) {
         if end < self.now() {
             return;
         }
         if self.cores > 1 && self.divided.is_none() {
             self.runs += 1;
-            // Lines that change can be had as two when they have changed; to look at all of a large world before each of many runs would cost more than the runs.
+            // Lines that change can be had as two when they have changed; to look at all of a large world before each
+            // of many runs would cost more than the runs.
             if self.runs.is_power_of_two() {
                 self.divide();
             }
@@ -600,8 +607,8 @@ impl World {
         }
     }
 
-    /// As [`World::run_until`], but no further than the first event after which `stops` says so, which is asked after each; true where it has. What else is due at that
-    /// instant then happens in the next run, as it would have.
+    /// As [`World::run_until`], but no further than the first event after which `stops` says so, which is asked after
+    /// each; true where it has. What else is due at that instant then happens in the next run, as it would have.
     pub fn run_until_or(&mut self, end: Instant, mut stops: impl FnMut() -> bool) -> bool {
         self.join();
         if end < self.now() {
@@ -617,8 +624,8 @@ impl World {
         false
     }
 
-    /// Runs until nothing is due by `end` or `done` says so; it is asked every `every`, which counts as a nanosecond where
-    /// it is nothing. True where `done` ended the run.
+    /// Runs until nothing is due by `end` or `done` says so; it is asked every `every`, which counts as a nanosecond
+    /// where it is nothing. True where `done` ended the run.
     pub fn run_until_done(&mut self, end: Instant, every: Duration, mut done: impl FnMut(&Self) -> bool) -> bool {
         let every = every.max(Duration::from_nanos(1));
         while self.now() < end && self.standstill().is_none() {

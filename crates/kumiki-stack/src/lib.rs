@@ -7,9 +7,9 @@
 //! | Below | the protocols' own configurations, which say what they can be set to and hold the defaults |
 //! | Left out | notations of quantities; programs and devices, which are no protocols; checks across nodes beyond [`LowerLayers`] |
 //!
-//! A scenario names the kind of each node and gives it settings; [`build`] makes the node, or says which setting is wrong
-//! and what would be right. [`settings`] lists what a kind can be set to, with units and defaults: front ends read their own
-//! notation by it (`"20 ms"` becomes a [`Value::Duration`]) and documents are made of it.
+//! A scenario names the kind of each node and gives it settings; [`build`] makes the node, or says which setting is
+//! wrong and what would be right. [`settings`] lists what a kind can be set to, with units and defaults: front ends
+//! read their own notation by it (`"20 ms"` becomes a [`Value::Duration`]) and documents are made of it.
 
 use kumiki_graph::Protocol;
 pub use kumiki_settings::{BuildError, Problem, Setting, Settings, Value, ValueFormat};

@@ -1,5 +1,5 @@
-//! TCP on IP on ATMARP on LLC/SNAP: a transfer from one host to the other over one circuit, read by tshark; skipped where
-//! there is no tshark.
+//! TCP on IP on ATMARP on LLC/SNAP: a transfer from one host to the other over one circuit, read by tshark; skipped
+//! where there is no tshark.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: what fails stops it")]
 

@@ -1,6 +1,6 @@
-//! Hosts on an Ethernet that all hear each other: one sends to a group over XTP, the others receive, one of them from the
-//! middle on. Over IP, IPv6, and XTP's own Ethernet type with and without VNET. tshark must find nothing wrong with what crosses;
-//! skipped where there is no tshark.
+//! Hosts on an Ethernet that all hear each other: one sends to a group over XTP, the others receive, one of them from
+//! the middle on. Over IP, IPv6, and XTP's own Ethernet type with and without VNET. tshark must find nothing wrong with
+//! what crosses; skipped where there is no tshark.
 
 #![allow(
     missing_docs,

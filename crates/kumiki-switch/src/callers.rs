@@ -1,7 +1,8 @@
 //! The connections of XOT that others make: who of them is taken, and for how long ([`kumiki_io::admission`]).
 //!
-//! A caller is known when a call of its stands; the end of a permanent circuit, which the configuration names, has no place at all. One that is not known has so much time, and
-//! less as places fill. [`Door`] is the device of a port, and sees connections come and go; whoever runs the switch says what became of calls ([`Callers::called`],
+//! A caller is known when a call of its stands; the end of a permanent circuit, which the configuration names, has no
+//! place at all. One that is not known has so much time, and less as places fill. [`Door`] is the device of a port, and
+//! sees connections come and go; whoever runs the switch says what became of calls ([`Callers::called`],
 //! [`Callers::know`]) and has time pass ([`Callers::look`]).
 
 use core::fmt;
@@ -270,7 +271,8 @@ impl State {
     }
 }
 
-/// The device of a port: connections that were not taken, or are let go, are reset, and the layers above do not see them, or see them end.
+/// The device of a port: connections that were not taken, or are let go, are reset, and the layers above do not see
+/// them, or see them end.
 #[derive(Debug)]
 pub(super) struct Door<D, C> {
     inner: D,
@@ -279,7 +281,8 @@ pub(super) struct Door<D, C> {
     port: usize,
     /// Who may call; all, unless it says.
     peers: Option<Vec<Network>>,
-    /// Of each connection that others have made, by the device's handle: its number, the handle of who has it, and whether it has spoken.
+    /// Of each connection that others have made, by the device's handle: its number, the handle of who has it, and
+    /// whether it has spoken.
     numbers: BTreeMap<Handle, (u64, Handle, bool)>,
     /// The device's handles, by those of who has them.
     users: BTreeMap<Handle, Handle>,

@@ -1,5 +1,5 @@
-//! Whether the permanent circuits of a configuration can be: each end is a channel that its port has, no channel is in two of them, and where XOT sets
-//! one up, it says of packets and windows what the packet layer above it uses.
+//! Whether the permanent circuits of a configuration can be: each end is a channel that its port has, no channel is in
+//! two of them, and where XOT sets one up, it says of packets and windows what the packet layer above it uses.
 
 use std::collections::BTreeMap;
 
@@ -91,7 +91,8 @@ fn called(port: &Port) -> Result<(), ScenarioError> {
     Ok(())
 }
 
-/// Whether XOT says of each permanent circuit what x25 does there: RFC 1613 section 6.5 has the ends compare that, and neither of them sees the other layer.
+/// Whether XOT says of each permanent circuit what x25 does there: RFC 1613 section 6.5 has the ends compare that, and
+/// neither of them sees the other layer.
 fn flow(port: &Port) -> Result<(), ScenarioError> {
     if !matches!(port.kind, Kind::Xot { .. }) {
         return Ok(());

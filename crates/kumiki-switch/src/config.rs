@@ -238,7 +238,8 @@ fn listeners(ports: &[Port]) -> Result<(), ScenarioError> {
     Ok(())
 }
 
-/// Whether the operating system lets one of two listen alone: the unspecified address is all, and that of IPv6 those of IPv4 too.
+/// Whether the operating system lets one of two listen alone: the unspecified address is all, and that of IPv6 those of
+/// IPv4 too.
 fn collide(a: SocketAddr, b: SocketAddr) -> bool {
     let (a, b) = (plain(a), plain(b));
     let covers = |all: IpAddr, one: IpAddr| all.is_unspecified() && (all.is_ipv6() || one.is_ipv4());

@@ -47,7 +47,8 @@ fn unless(table: &mut toml::Table, key: &str, value: impl Into<toml::Value>) {
     table.entry(key.to_owned()).or_insert_with(|| value.into());
 }
 
-/// The nodes of a port. `listens` is where its device listens, if that is known already; over XOT a caller may be without a packet for `timeout`, unless the port says.
+/// The nodes of a port. `listens` is where its device listens, if that is known already; over XOT a caller may be
+/// without a packet for `timeout`, unless the port says.
 ///
 /// # Errors
 /// A [`ScenarioError`] whose path leads to the setting.

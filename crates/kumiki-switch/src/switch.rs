@@ -1,7 +1,7 @@
 //! `kumiki x25 switch`: the run.
 //!
-//! Its log has a line for each call that is set up, cleared or reset, with the time and where the caller is. Of what others could have many lines told (calls that are refused,
-//! connections without a call) there are few (`Throttle`).
+//! Its log has a line for each call that is set up, cleared or reset, with the time and where the caller is. Of what
+//! others could have many lines told (calls that are refused, connections without a call) there are few (`Throttle`).
 
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -373,7 +373,8 @@ pub(super) fn look(
     lines
 }
 
-/// Of what kind an event is, where others could have it told often; of calls that stand so much is told of each network.
+/// Of what kind an event is, where others could have it told often; of calls that stand so much is told of each
+/// network.
 pub(super) fn kind(event: &Event, octets: usize, allowances: &mut Allowances, now: Instant) -> Option<Kind> {
     match event.what {
         CallEvent::Refused { .. } => Some(Kind::Refused),

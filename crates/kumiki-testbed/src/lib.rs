@@ -1,7 +1,8 @@
 //! tokio programs at the hosts of a scenario, in virtual time.
 //!
-//! A [`Testbed`] is a scenario of the laboratory: its lines, routers, switches and rings, its schedules and events, and the loads of the hosts that are
-//! emulated. At some of its hosts are programs over [`kumiki_net`]: for them there is a [`Net`], with all that it can do.
+//! A [`Testbed`] is a scenario of the laboratory: its lines, routers, switches and rings, its schedules and events, and
+//! the loads of the hosts that are emulated. At some of its hosts are programs over [`kumiki_net`]: for them there is a
+//! [`Net`], with all that it can do.
 //!
 //! ```
 //! use kumiki_net::{TcpListener, TcpStream};
@@ -33,8 +34,8 @@
 //! | an [event](kumiki_lab::scenario::Event) that takes the power of a host with programs | [`Host::crash`](kumiki_net::sim::Host::crash), and `restart` where it comes back |
 //! | names | those of all hosts whose addresses the file gives |
 //!
-//! It is what `kumiki live` does in real time with programs of the operating system, and as there at most 10,240 frames or PDUs wait wherever the file says
-//! nothing.
+//! It is what `kumiki live` does in real time with programs of the operating system, and as there at most 10,240 frames
+//! or PDUs wait wherever the file says nothing.
 
 use core::net::IpAddr;
 use std::collections::BTreeMap;
@@ -111,8 +112,8 @@ impl Testbed {
         self
     }
 
-    /// `name=value`, as `--set` of the command line has it: for a name of the file's `[define]` or `[vary]`, or for any other value, such as
-    /// `link.wan.rate=5 Mb/s`. Of what is varied and not set it is the first value.
+    /// `name=value`, as `--set` of the command line has it: for a name of the file's `[define]` or `[vary]`, or for any
+    /// other value, such as `link.wan.rate=5 Mb/s`. Of what is varied and not set it is the first value.
     #[must_use]
     pub fn set(mut self, what: &str) -> Self {
         self.choice.set.push(what.to_owned());
@@ -129,8 +130,8 @@ impl Testbed {
     /// The network: all that is random in it and in the scenario comes from `seed`.
     ///
     /// # Errors
-    /// [`TestbedError::Scenario`] where the scenario cannot be, or no program is anywhere in it; [`TestbedError::Host`] where a host of it cannot have
-    /// programs, for one whose name is none.
+    /// [`TestbedError::Scenario`] where the scenario cannot be, or no program is anywhere in it; [`TestbedError::Host`]
+    /// where a host of it cannot have programs, for one whose name is none.
     pub fn net(&self, seed: u64) -> Result<Net, TestbedError> {
         self.net_of(&self.point()?, seed)
     }

@@ -215,8 +215,9 @@ impl Bench {
         self.now = until;
     }
 
-    /// Carries what goes out by one of two devices in by the other, as far as that was granted, until nothing moves. As a connection
-    /// of the operating system, each gives room back for what has arrived. Gives what went out in this time.
+    /// Carries what goes out by one of two devices in by the other, as far as that was granted, until nothing moves. As
+    /// a connection of the operating system, each gives room back for what has arrived. Gives what went out in this
+    /// time.
     pub fn exchange(&mut self, a: DeviceId, b: DeviceId) -> Vec<(DeviceId, Vec<u8>)> {
         let mut seen = Vec::new();
         loop {
@@ -305,8 +306,8 @@ pub fn cases(few: u32) -> proptest::test_runner::Config {
     proptest::test_runner::Config::with_cases(told.unwrap_or(few))
 }
 
-/// Panics unless a user reads of `reason` that `layer` here found its peer to break the protocol, how, and by which octets: `told` is all that
-/// stands behind that in the text, as "version is 5, expected 3 (octets 05 00 ...)".
+/// Panics unless a user reads of `reason` that `layer` here found its peer to break the protocol, how, and by which
+/// octets: `told` is all that stands behind that in the text, as "version is 5, expected 3 (octets 05 00 ...)".
 #[track_caller]
 pub fn assert_violation(reason: Option<&Reason>, layer: &str, told: &str) {
     let expected = format!("{layer}: the peer broke the protocol: {told}");

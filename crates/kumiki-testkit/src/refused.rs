@@ -1,8 +1,9 @@
-//! The rule that no octet of a unit that will be refused may change a session, tried on two runs of one session: between any two steps of one
-//! of them come units that must be refused, and what crosses and what users hear must be the same in both, at the same times.
+//! The rule that no octet of a unit that will be refused may change a session, tried on two runs of one session:
+//! between any two steps of one of them come units that must be refused, and what crosses and what users hear must be
+//! the same in both, at the same times.
 //!
-//! What is said to the refused unit itself is apart, and so are counters and logs. Where a standard demands more than an answer, such as a reset, a
-//! unit is not of this kind; who lists them says by which clause.
+//! What is said to the refused unit itself is apart, and so are counters and logs. Where a standard demands more than
+//! an answer, such as a reset, a unit is not of this kind; who lists them says by which clause.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -77,7 +78,8 @@ pub trait Session {
 /// Which units were refused, and how often: a reason that never came up was not tried.
 pub type Tally = RefCell<BTreeMap<&'static str, u32>>;
 
-/// Runs `steps` twice, once with units that must be refused before each of them: `picks` says which of those that there are.
+/// Runs `steps` twice, once with units that must be refused before each of them: `picks` says which of those that there
+/// are.
 pub fn undisturbed<S: Session>(
     make: impl Fn() -> S,
     steps: &[(S::Step, Vec<usize>)],

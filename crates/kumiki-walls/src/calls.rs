@@ -1,12 +1,15 @@
 //! Seccomp: which system calls can be made.
 //!
-//! A list of what is allowed, by what it is for; all else is answered as if the kernel did not have it (ENOSYS). *Why not EPERM, or the end of the program:* a C library that
-//! tries a newer call goes on with the older one where that is missing, and so the list need not grow with each version of each library: `clone3`, whose flags no filter can see,
-//! becomes `clone`, whose flags it can. The list was found by strace under the tests of these programs, and completed by what other versions of the same libraries
-//! call for the same purpose; on x86-64 that has two names for many of them.
+//! A list of what is allowed, by what it is for; all else is answered as if the kernel did not have it (ENOSYS). *Why
+//! not EPERM, or the end of the program:* a C library that tries a newer call goes on with the older one where that is
+//! missing, and so the list need not grow with each version of each library: `clone3`, whose flags no filter can see,
+//! becomes `clone`, whose flags it can. The list was found by strace under the tests of these programs, and completed
+//! by what other versions of the same libraries call for the same purpose; on x86-64 that has two names for many of
+//! them.
 //!
-//! A program that starts other programs gives them its walls, and nobody knows what these do. There is a list of what is forbidden instead ([`Calls::Commands`], EPERM): what no
-//! program of an ordinary user at a terminal needs, and what attacks on kernels begin with.
+//! A program that starts other programs gives them its walls, and nobody knows what these do. There is a list of what
+//! is forbidden instead ([`Calls::Commands`], EPERM): what no program of an ordinary user at a terminal needs, and what
+//! attacks on kernels begin with.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +34,8 @@ pub enum Calls {
     Commands,
 }
 
-/// Memory that is no code, threads, and what a C library does by itself. Some have conditions, which [`conditional`] has.
+/// Memory that is no code, threads, and what a C library does by itself. Some have conditions, which [`conditional`]
+/// has.
 const ALWAYS: &[c_long] = &[
     libc::SYS_brk,
     libc::SYS_munmap,
@@ -149,7 +153,8 @@ const LINES: &[c_long] = &[
     libc::SYS_sched_getscheduler,
 ];
 
-/// What no command of a caller needs: other processes' memory, the kernel itself, mounts and name spaces, other machines' time.
+/// What no command of a caller needs: other processes' memory, the kernel itself, mounts and name spaces, other
+/// machines' time.
 const FORBIDDEN: &[c_long] = &[
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
@@ -221,7 +226,8 @@ fn conditional(calls: Calls, configures: bool) -> Result<Vec<(c_long, Vec<Seccom
     let own = std::process::id();
     let mut requests = vec![ioctl::FIONBIO, ioctl::FIONREAD, ioctl::FIOCLEX, ioctl::TCGETS];
     if calls == Calls::Lines {
-        // What a terminal as a line is asked: settings, who is in the foreground, how much is queued, and whether there is a carrier; never TIOCSTI.
+        // What a terminal as a line is asked: settings, who is in the foreground, how much is queued, and whether there
+        // is a carrier; never TIOCSTI.
         requests.extend([
             ioctl::TCSETS,
             ioctl::TCSETSW,

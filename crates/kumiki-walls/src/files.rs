@@ -9,7 +9,8 @@ use landlock::{
 
 use super::{Wall, WallError, WallOutcome};
 
-/// The newest rights that are asked for: all that a kernel has of them are raised. What newer ones forbid was not tried with these programs.
+/// The newest rights that are asked for: all that a kernel has of them are raised. What newer ones forbid was not tried
+/// with these programs.
 const ABI_OF_FILES: ABI = ABI::V5;
 const ABI_OF_PORTS: ABI = ABI::V4;
 const ABI_OF_SCOPES: ABI = ABI::V6;

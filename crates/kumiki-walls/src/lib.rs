@@ -1,4 +1,5 @@
-//! What a program that strangers can reach gives up before the first of them is let in, so that a fault in it is worth little to them.
+//! What a program that strangers can reach gives up before the first of them is let in, so that a fault in it is worth
+//! little to them.
 //!
 //! | wall | what is given up | by what |
 //! |---|---|---|
@@ -7,12 +8,14 @@
 //! | Landlock | files outside the named places, TCP ports, signals to others, abstract sockets | landlock(7) |
 //! | seccomp | system calls that the program does not make | seccomp(2) |
 //!
-//! They are raised together, once what they forbid has been done (sockets, directories and files are open) and while the process has one thread: threads begun later have them
-//! from the one that began them. What the kernel lacks is not raised, and the line that [`Walls::raise`] gives says so; only a user that cannot be had is an error, for
-//! he was asked for by name.
+//! They are raised together, once what they forbid has been done (sockets, directories and files are open) and while
+//! the process has one thread: threads begun later have them from the one that began them. What the kernel lacks is not
+//! raised, and the line that [`Walls::raise`] gives says so; only a user that cannot be had is an error, for he was
+//! asked for by name.
 //!
-//! **Left out**: Landlock for threads that are there already (Linux 7.0 can; seccomp and users hold for all threads); name spaces and other roots, which who starts the program
-//! can give it; systems other than Linux; seccomp on processors other than x86-64, AArch64 and RISC-V of 64 bits.
+//! **Left out**: Landlock for threads that are there already (Linux 7.0 can; seccomp and users hold for all threads);
+//! name spaces and other roots, which who starts the program can give it; systems other than Linux; seccomp on
+//! processors other than x86-64, AArch64 and RISC-V of 64 bits.
 
 #![cfg(target_os = "linux")]
 
@@ -79,7 +82,8 @@ pub struct Needs {
     pub connects: Vec<u16>,
     /// The system calls.
     pub calls: Calls,
-    /// Capabilities are needed later too, as for the addresses of a device: who is not root keeps those that it was given.
+    /// Capabilities are needed later too, as for the addresses of a device: who is not root keeps those that it was
+    /// given.
     pub capabilities: bool,
 }
 
@@ -161,7 +165,8 @@ impl Walls {
         self.run_as.as_ref()
     }
 
-    /// Raises them, for the rest of the life of this process. Gives a line that says which stand, and which the kernel lacks; none for [`Walls::none`].
+    /// Raises them, for the rest of the life of this process. Gives a line that says which stand, and which the kernel
+    /// lacks; none for [`Walls::none`].
     ///
     /// To be called while there is one thread.
     ///

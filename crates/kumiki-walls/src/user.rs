@@ -14,7 +14,8 @@ const LONGEST: usize = 1 << 20;
 /// The most groups of a user, as Linux has it (`NGROUPS_MAX`).
 const MOST_GROUPS: usize = 65_536;
 
-/// Who a program is to be: `NAME` with the groups of that user, or `NAME:GROUP` with this group alone. Numbers are taken too, of a user with a group.
+/// Who a program is to be: `NAME` with the groups of that user, or `NAME:GROUP` with this group alone. Numbers are
+/// taken too, of a user with a group.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RunAs {
     text: String,
@@ -140,7 +141,8 @@ fn groups_of(name: &str, group: u32) -> Result<Vec<u32>, String> {
     }
 }
 
-/// Becomes this user, for ever and in all threads, or stays who we are; without capabilities where that is not root, unless it `keeps` them. Says who it is.
+/// Becomes this user, for ever and in all threads, or stays who we are; without capabilities where that is not root,
+/// unless it `keeps` them. Says who it is.
 #[expect(unsafe_code, reason = "calls of the C library that have no other home")]
 pub(super) fn become_user(whom: Option<&RunAs>, keeps: bool) -> Result<String, WallError> {
     if let Some(whom) = whom {
@@ -208,7 +210,8 @@ fn verify(whom: &RunAs) -> Result<(), String> {
     if unsafe { libc::setresuid(0, 0, 0) } == 0 {
         return Err("it could become root again".to_owned());
     }
-    // Each thread has users of its own for the kernel, and saved ones that only /proc shows. Where /proc is not there nothing more can be seen.
+    // Each thread has users of its own for the kernel, and saved ones that only /proc shows. Where /proc is not there
+    // nothing more can be seen.
     let Ok(threads) = std::fs::read_dir("/proc/self/task") else {
         return Ok(());
     };

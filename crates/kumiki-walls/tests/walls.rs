@@ -1,7 +1,9 @@
 //! Each wall is run against: by a process that has raised it, and by one that has not.
 //!
-//! A wall holds for the rest of a process's life, so each attempt is a process of its own: this program once more, told which walls to leave out and what to try. It has a main of
-//! its own, as Landlock holds for the thread that raises it and those begun later. What needs root, or a kernel that has the wall, is left out where that is not so, with a word.
+//! A wall holds for the rest of a process's life, so each attempt is a process of its own: this program once more, told
+//! which walls to leave out and what to try. It has a main of its own, as Landlock holds for the thread that raises it
+//! and those begun later. What needs root, or a kernel that has the wall, is left out where that is not so, with a
+//! word.
 #![expect(unsafe_code, reason = "what is tried are system calls that no safe function makes")]
 #![cfg_attr(not(target_os = "linux"), expect(unused, reason = "walls are Linux's"))]
 
@@ -150,7 +152,8 @@ mod linux {
         Err(io::Error::from_raw_os_error(libc::EPERM))
     }
 
-    /// Which walls stand, what is then tried, and how it is answered; without them it is done. What is named `root` needs root to be shown.
+    /// Which walls stand, what is then tried, and how it is answered; without them it is done. What is named `root`
+    /// needs root to be shown.
     struct Case {
         walls: &'static [Wall],
         run_as: Option<&'static str>,
@@ -194,7 +197,8 @@ mod linux {
     /// How a child says that a wall was not there to be raised.
     const LACKS: &str = "NOT ";
 
-    /// One attempt, in a process of its own: `--inside ROOT WALLS USER WHAT`. Its status is what the system said, 0 where it was done.
+    /// One attempt, in a process of its own: `--inside ROOT WALLS USER WHAT`. Its status is what the system said, 0
+    /// where it was done.
     fn inside(arguments: &[String]) -> ExitCode {
         let [root, walls, user, what] = arguments else {
             return ExitCode::from(NO_WALLS);

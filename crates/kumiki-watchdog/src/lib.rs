@@ -5,11 +5,12 @@
 //! | Used by | tests that wait for a process, a socket, a device or another thread |
 //! | Left out | tests that only compute: they wait for nobody, and a busy machine may take its time |
 //!
-//! A test that waits calls [`minute`] first, best in what all tests of a file wait with; one that waits once and computes for long has that wait
-//! [`during`] which it is watched. One that looks again and again [`until`] something is there has one minute for all of it together, for what it looks
-//! with may wait itself. Where the same thread neither calls it again nor ends
-//! within [`LIMIT`], the test is named on standard error, the processes that this one has started are killed, and this one ends with
-//! the status of a test that failed. So nothing that a test waits with needs a limit of its own: no read, no join, no child.
+//! A test that waits calls [`minute`] first, best in what all tests of a file wait with; one that waits once and
+//! computes for long has that wait [`during`] which it is watched. One that looks again and again [`until`] something
+//! is there has one minute for all of it together, for what it looks with may wait itself. Where the same thread
+//! neither calls it again nor ends within [`LIMIT`], the test is named on standard error, the processes that this one
+//! has started are killed, and this one ends with the status of a test that failed. So nothing that a test waits with
+//! needs a limit of its own: no read, no join, no child.
 //!
 //! The time is that of the wall, and no verdict depends on it but that of what hangs.
 //!
@@ -111,8 +112,8 @@ pub fn until(mut seen: impl FnMut() -> bool) {
     });
 }
 
-/// A millisecond between two looks at what tells nobody that it is there: whoever is to bring it, and every test beside this one, has the
-/// processor meanwhile. Nothing may depend on how long it is.
+/// A millisecond between two looks at what tells nobody that it is there: whoever is to bring it, and every test beside
+/// this one, has the processor meanwhile. Nothing may depend on how long it is.
 #[expect(
     clippy::disallowed_methods,
     reason = "another look follows, and no deadline is known; no result depends on it"
@@ -154,7 +155,8 @@ fn watch() {
         };
         let left = next.until.saturating_duration_since(now());
         if left.is_zero() {
-            // The output of a test is kept back by who runs it, and would be lost with the process: this is written past that.
+            // The output of a test is kept back by who runs it, and would be lost with the process: this is written
+            // past that.
             let told = format!(
                 "\ntest {} ... FAILED: it hangs; the watchdog ends this program and those that it has started\n",
                 next.test

@@ -7,7 +7,8 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Why a test goes without what it wants. It fails where somebody has asked for that by the variable `required` of the environment.
+/// Why a test goes without what it wants. It fails where somebody has asked for that by the variable `required` of the
+/// environment.
 #[track_caller]
 pub fn skip(required: &str, why: &str) {
     let is_required = std::env::var_os(required).is_some_and(|it| !it.is_empty());
@@ -15,14 +16,16 @@ pub fn skip(required: &str, why: &str) {
     println!("skipped: {why}");
 }
 
-/// The folder of the peers, beside the repository of a crate whose manifest is in `manifest`; whoever runs the tests may have none.
+/// The folder of the peers, beside the repository of a crate whose manifest is in `manifest`; whoever runs the tests
+/// may have none.
 #[must_use]
 pub fn folder(manifest: &str) -> Option<PathBuf> {
     let mut folders = Path::new(manifest).ancestors().map(|above| above.join("shared/peers"));
     folders.find(|folder| folder.is_dir())
 }
 
-/// Whether there is such a program for us. One that this user may not read is as good as none: Debian's pppd is for the group dip.
+/// Whether there is such a program for us. One that this user may not read is as good as none: Debian's pppd is for the
+/// group dip.
 #[must_use]
 pub fn is_there(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -35,7 +38,8 @@ pub fn is_there(program: &str) -> bool {
 pub const CHECKSUMS: [&str; 6] =
     ["-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE"];
 
-/// What tshark prints about the capture at `path`. `None`, with the reason printed, where there is no tshark and `KUMIKI_REQUIRE_TSHARK` is not set.
+/// What tshark prints about the capture at `path`. `None`, with the reason printed, where there is no tshark and
+/// `KUMIKI_REQUIRE_TSHARK` is not set.
 #[track_caller]
 pub fn tshark<S: AsRef<OsStr>>(path: impl AsRef<Path>, options: impl IntoIterator<Item = S>) -> Option<String> {
     let mut command = Command::new("tshark");
@@ -54,7 +58,8 @@ pub fn tshark<S: AsRef<OsStr>>(path: impl AsRef<Path>, options: impl IntoIterato
     }
 }
 
-/// What tshark reads in each packet of the capture at `path`: one row for each packet, one text for each of `fields`. `None` as for [`tshark`].
+/// What tshark reads in each packet of the capture at `path`: one row for each packet, one text for each of `fields`.
+/// `None` as for [`tshark`].
 #[track_caller]
 pub fn tshark_fields(path: impl AsRef<Path>, options: &[&str], fields: &[&str]) -> Option<Vec<Vec<String>>> {
     let fields = fields.iter().flat_map(|field| ["-e", field]);
@@ -63,8 +68,9 @@ pub fn tshark_fields(path: impl AsRef<Path>, options: &[&str], fields: &[&str]) 
     Some(text.lines().map(|line| line.split('|').map(str::to_owned).collect()).collect())
 }
 
-/// What Chromium makes of the page at `path`, as HTML, once its scripts have run, in a window of this size. `folder` is for what it keeps meanwhile. `None`, with the reason printed,
-/// where there is no Chromium and `KUMIKI_REQUIRE_CHROMIUM` is not set.
+/// What Chromium makes of the page at `path`, as HTML, once its scripts have run, in a window of this size. `folder` is
+/// for what it keeps meanwhile. `None`, with the reason printed, where there is no Chromium and
+/// `KUMIKI_REQUIRE_CHROMIUM` is not set.
 #[track_caller]
 pub fn chromium(path: &Path, folder: &Path, (width, height): (u16, u16)) -> Option<String> {
     let mut command = Command::new("chromium");

@@ -7,9 +7,10 @@ use std::os::fd::OwnedFd;
 use rustix::net::sockopt::set_socket_reuseaddr;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, getsockname, ipproto, socket_with};
 
-/// A TCP port of the loopback interface that the kernel gives, and gives to nobody else as long as this lives: a socket that has the port and does
-/// not listen. So whoever calls it is refused, until a program listens there that was told to. It can, since the kernel lets several sockets have a
-/// port where each says that it may be used again and none of them listens, as that of the standard library and of most servers does say.
+/// A TCP port of the loopback interface that the kernel gives, and gives to nobody else as long as this lives: a socket
+/// that has the port and does not listen. So whoever calls it is refused, until a program listens there that was told
+/// to. It can, since the kernel lets several sockets have a port where each says that it may be used again and none of
+/// them listens, as that of the standard library and of most servers does say.
 #[derive(Debug)]
 pub struct Port {
     _socket: OwnedFd,

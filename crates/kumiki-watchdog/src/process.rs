@@ -150,7 +150,8 @@ impl Running {
         running
     }
 
-    /// A program of others: its standard error is what the command says, and it is asked to end, for it may have processes of its own to end.
+    /// A program of others: its standard error is what the command says, and it is asked to end, for it may have
+    /// processes of its own to end.
     #[must_use]
     pub fn peer(mut command: impl BorrowMut<Command>) -> Self {
         Self::spawn(command.borrow_mut(), Signal::TERM)

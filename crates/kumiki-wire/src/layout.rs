@@ -27,8 +27,8 @@ pub(crate) fn take<const N: usize>(octets: &mut &[u8], short: Malformed) -> Resu
     Ok(*first)
 }
 
-/// One header: the protocol and the octets, then the fields in the order of the wire, each with the name that it is shown by.
-/// `read` takes every value; what is refused is the business of `parse`.
+/// One header: the protocol and the octets, then the fields in the order of the wire, each with the name that it is
+/// shown by. `read` takes every value; what is refused is the business of `parse`.
 macro_rules! layout {
     (
         $protocol:literal, $len:ident;

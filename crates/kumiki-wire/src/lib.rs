@@ -12,8 +12,8 @@
 //! `parse` never panics, whatever the octets, and refuses with [`Malformed`]. Sums over the content belong to whoever
 //! holds the content; what this crate can sum (an IPv4 header, a cell header) it does.
 //!
-//! The control PDUs of the OSI layers are small and read from one piece into types that own what they say; what carries user data
-//! there works on a `Message`, so that no content octet moves.
+//! The control PDUs of the OSI layers are small and read from one piece into types that own what they say; what carries
+//! user data there works on a `Message`, so that no content octet moves.
 //!
 //! `out` of another length than `len()` is a mistake of the caller: debug builds stop there, release builds write what
 //! fits.

@@ -6,8 +6,8 @@
 //! | Checksum | over header and payload, or over the header alone with [`Options::NOCHECK`]; no pseudo header; the field is zero while it is summed: by whoever holds the data, see [`covered`] |
 //! | Left out | revision 3.6 and before, of which no header layout is public; JOIN (format 6), which 4.0b calls obsolete; address formats other than null, IPv4 and IPv6 (kept as octets) |
 //!
-//! A packet is the [`Header`] of 32 octets, then a payload of `dlen` octets; what follows that is padding of the link. The
-//! payload depends on the packet format:
+//! A packet is the [`Header`] of 32 octets, then a payload of `dlen` octets; what follows that is padding of the link.
+//! The payload depends on the packet format:
 //!
 //! | [`Format`] | payload |
 //! |---|---|
@@ -195,8 +195,9 @@ pub struct Header {
     pub seq: u64,
 }
 
-/// How many octets of a packet its checksum covers, from the octets at its front and `total`, its length as delivered; `None`
-/// where they are not all there. The rest of the header need not make sense: what is not intact is not looked at.
+/// How many octets of a packet its checksum covers, from the octets at its front and `total`, its length as delivered;
+/// `None` where they are not all there. The rest of the header need not make sense: what is not intact is not looked
+/// at.
 #[must_use]
 pub fn covered(front: &[u8], total: usize) -> Option<usize> {
     let [_, _, _, _, _, _, _, _, first, _, _, _, d0, d1, d2, d3, ..] = front.first_chunk::<LEN>()?;
@@ -210,8 +211,8 @@ pub fn covered(front: &[u8], total: usize) -> Option<usize> {
 }
 
 impl Header {
-    /// Reads a header from the octets at the front of a packet of `total` octets, padding of the link included; also gives
-    /// its length.
+    /// Reads a header from the octets at the front of a packet of `total` octets, padding of the link included; also
+    /// gives its length.
     ///
     /// # Errors
     /// The header is not all there; another version; a format or options that are not assigned; SORT not set but a

@@ -1,7 +1,7 @@
 //! What this crate writes for XTP, tshark reads as the same thing. Skipped where there is no tshark.
 //!
-//! tshark 4.0.17 has faults here that the test steps round: it reads the edges of spans with their octets turned round, and
-//! takes every address segment of FIRST and JCNTL for one of 16 octets, so only IPv4's are used.
+//! tshark 4.0.17 has faults here that the test steps round: it reads the edges of spans with their octets turned round,
+//! and takes every address segment of FIRST and JCNTL for one of 16 octets, so only IPv4's are used.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: what fails stops it")]
 

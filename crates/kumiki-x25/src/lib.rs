@@ -1,6 +1,7 @@
 //! X.25: its link and packet layers, what carries them, a switch between them, and terminals on top.
 //!
-//! Each is a node of a graph ([`kumiki_graph::Protocol`]); its octets are in the file of the same name in `kumiki-wire`.
+//! Each is a node of a graph ([`kumiki_graph::Protocol`]); its octets are in the file of the same name in
+//! `kumiki-wire`.
 //!
 //! | layer | protocols |
 //! |---|---|

@@ -1,16 +1,19 @@
 //! What a packet does to the context that it belongs to.
 //!
-//! In this order: whether it can be true; what it says of its sender; the status that it tells; its data; the status that it asks
-//! for, *before* the user gets anything, since the time until the answer is in the sender's measurement; the user gets its data; closing.
+//! In this order: whether it can be true; what it says of its sender; the status that it tells; its data; the status
+//! that it asks for, *before* the user gets anything, since the time until the answer is in the sender's measurement;
+//! the user gets its data; closing.
 //!
 //! # The rule
 //!
-//! Of a packet that is refused nothing is believed: neither modes, keys, traffic values, sync and EDGE, the status that it tells, a
-//! close or an end, nor that its sender is there and where its packets come from. It changes counters, and the answer that it gets hangs
-//! on what was known before. So [`Endpoint::judge`] looks at all of a packet and cannot write, and nothing else may refuse.
+//! Of a packet that is refused nothing is believed: neither modes, keys, traffic values, sync and EDGE, the status that
+//! it tells, a close or an end, nor that its sender is there and where its packets come from. It changes counters, and
+//! the answer that it gets hangs on what was known before. So [`Endpoint::judge`] looks at all of a packet and cannot
+//! write, and nothing else may refuse.
 //!
-//! Data for which there is no room is no lie, for without flow control ([`kumiki_graph::FlowControl::None`]) it is what happens. What the packet *says*
-//! counts no more than that of a refused one. What it *asks* (sync, EDGE, SREQ, DREQ) is heard, or its sender would never learn of it.
+//! Data for which there is no room is no lie, for without flow control ([`kumiki_graph::FlowControl::None`]) it is what
+//! happens. What the packet *says* counts no more than that of a refused one. What it *asks* (sync, EDGE, SREQ, DREQ)
+//! is heard, or its sender would never learn of it.
 
 use kumiki_graph::{Duration, NoPath, Notice, Reason};
 use kumiki_octets::Message;
@@ -144,7 +147,8 @@ impl Endpoint {
         }
     }
 
-    /// Takes the data of a packet with what it says of how it is sent. False where there is no room: then only what it asks is heard.
+    /// Takes the data of a packet with what it says of how it is sent. False where there is no room: then only what it
+    /// asks is heard.
     fn take_data(&mut self, header: &Header, piece: ReceivedData, pieces: &mut Pieces, ctx: &mut Ctx<'_, '_>) -> bool {
         let options = header.options;
         self.dirty = true;
@@ -170,7 +174,8 @@ impl Endpoint {
             Inserted::Outside | Inserted::Full => {
                 ctx.shared.counters.no_room += 1;
                 ctx.cx.drop("no room");
-                // It has come all the same, and more than that is not asked for (P49): who has room for the beginning alone must answer, and ask.
+                // It has come all the same, and more than that is not asked for (P49): who has room for the beginning
+                // alone must answer, and ask.
                 self.count_received(header);
                 self.hear_question(header, ctx);
                 return false;
@@ -231,8 +236,8 @@ impl Endpoint {
         }
     }
 
-    /// DREQ: the answer is due when the user has taken what had come; where the peer may send no more, when half of the room is
-    /// free (P17).
+    /// DREQ: the answer is due when the user has taken what had come; where the peer may send no more, when half of the
+    /// room is free (P17).
     pub(crate) fn answer_if_taken(&mut self) {
         let Some(upto) = self.answering.dreq else {
             return;

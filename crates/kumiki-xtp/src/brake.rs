@@ -6,11 +6,12 @@
 //! | The caller's part | to tell of all that leaves, of all that is found to have come, and of losses |
 //! | Left out | with go-back-N: what has come behind a gap, for who goes back sends it again, whether it has come or not |
 //!
-//! Going back marks all that is out as lost, so all of it would leave again at once, whatever the path can hold: of a send buffer that goes
-//! into a queue of two packets two arrive in each round trip, and all others are sent in vain. With selective repeat congestion control sees to that, but in octets, and
-//! never allows less than two of the largest packets: in packets of one octet each that is thousands, while queues and receivers have room for so many *packets*.
-//! So, where less than half of what has left since the last time has come, only half as many packets may be out from then on. Each one that comes allows another one:
-//! where all come, twice as many leave in the next round trip.
+//! Going back marks all that is out as lost, so all of it would leave again at once, whatever the path can hold: of a
+//! send buffer that goes into a queue of two packets two arrive in each round trip, and all others are sent in vain.
+//! With selective repeat congestion control sees to that, but in octets, and never allows less than two of the largest
+//! packets: in packets of one octet each that is thousands, while queues and receivers have room for so many *packets*.
+//! So, where less than half of what has left since the last time has come, only half as many packets may be out from
+//! then on. Each one that comes allows another one: where all come, twice as many leave in the next round trip.
 //!
 //! That is done at most once in a round trip: what left before the last time starts nothing.
 

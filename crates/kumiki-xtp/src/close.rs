@@ -4,9 +4,9 @@
 //! |---|---|
 //! | Specification | `docs/xtp.md`, P14 (hold time), P31 to P34 |
 //!
-//! Each direction closes by itself: the writer says WCLOSE with its last octet and asks until the reader, who has all, says
-//! RCLOSE. Whoever finds both directions closed says so with END, and a [`InactiveContext`] answers in its place for the hold time,
-//! should the peer not have heard it.
+//! Each direction closes by itself: the writer says WCLOSE with its last octet and asks until the reader, who has all,
+//! says RCLOSE. Whoever finds both directions closed says so with END, and a [`InactiveContext`] answers in its place
+//! for the hold time, should the peer not have heard it.
 
 use core::net::IpAddr;
 

@@ -57,8 +57,8 @@ pub struct Config {
     ///
     /// P30.
     pub check: bool,
-    /// What is done about lost data, where the user does not say: it is retransmitted, and told of when asked (full) or at
-    /// once (fast, FASTNAK); or nothing (none, NOERR).
+    /// What is done about lost data, where the user does not say: it is retransmitted, and told of when asked (full) or
+    /// at once (fast, FASTNAK); or nothing (none, NOERR).
     #[setting(words = ERROR_CONTROL)]
     pub error_control: ErrorControl,
     /// What keeps a sender from sending too much, where the user does not say: the buffer's room, what the user has
@@ -154,8 +154,8 @@ pub struct Config {
     /// Contexts at a time, those that are over not among them.
     #[setting(1..=1 << 20)]
     pub max_contexts: u32,
-    /// What all contexts together may hold, about: beyond it each may write 4 KiB, and from a quarter more on callers are not
-    /// heard and what comes is dropped; data ahead of its turn has a quarter of it; 0 B: no bound.
+    /// What all contexts together may hold, about: beyond it each may write 4 KiB, and from a quarter more on callers
+    /// are not heard and what comes is dropped; data ahead of its turn has a quarter of it; 0 B: no bound.
     #[setting(0..=1 << 50, octets)]
     pub memory: u64,
     /// A caller that has not shown that it hears us is sent at most so many times the octets that came from it; 0: no

@@ -1,5 +1,5 @@
-//! One context: what all of its parts share. What arrives is in [`super::arrivals`], what leaves in [`super::output`], how it
-//! ends in [`super::close`].
+//! One context: what all of its parts share. What arrives is in [`super::arrivals`], what leaves in [`super::output`],
+//! how it ends in [`super::close`].
 
 use crate::Tagged;
 use core::net::SocketAddr;
@@ -31,7 +31,8 @@ use super::timers::{Timer, Timers};
 
 /// Octets of a header.
 pub(crate) const HEADER: u32 = 32;
-/// What a context takes beside its [`Endpoint`], about: its places in tables and timers, the lists of its buffers, congestion control, and what a program keeps of it.
+/// What a context takes beside its [`Endpoint`], about: its places in tables and timers, the lists of its buffers,
+/// congestion control, and what a program keeps of it.
 const BESIDE: usize = 1024;
 /// A packet that nobody has said the size of.
 const DEFAULT_UNIT: u32 = 576 - 20;
@@ -175,7 +176,8 @@ pub(crate) struct Endpoint {
     pub(crate) exchange: Exchange,
     /// What may go to a caller that does not show that it knows our key.
     pub(crate) allowance: Allowance,
-    /// We called and have been told the peer's key when this was the last question; and have heard nothing that shows that the peer knows so.
+    /// We called and have been told the peer's key when this was the last question; and have heard nothing that shows
+    /// that the peer knows so.
     pub(crate) unshown: Option<u32>,
     pub(crate) path: Path,
     /// The answer about the route is awaited.
@@ -210,8 +212,8 @@ pub(crate) struct Endpoint {
     /// Since when the peer has allowed nothing although there is something to send.
     pub(crate) stalled: Option<Instant>,
     pub(crate) probes: u32,
-    /// When something that was sent was last heard to have come, or nothing was out; and how many questions were answered
-    /// since.
+    /// When something that was sent was last heard to have come, or nothing was out; and how many questions were
+    /// answered since.
     pub(crate) fresh_at: Instant,
     pub(crate) in_vain: u32,
     /// How often since then all that was out was found to be lost, and before when it is not retransmitted (P24).
@@ -598,8 +600,8 @@ impl Endpoint {
         self.counted = held;
     }
 
-    /// Whether data from `seq` on cannot be kept (P36): the user has not taken what came before or writes what nobody takes, and memory is spent;
-    /// or it is ahead of its turn.
+    /// Whether data from `seq` on cannot be kept (P36): the user has not taken what came before or writes what nobody
+    /// takes, and memory is spent; or it is ahead of its turn.
     pub(crate) fn is_out_of_memory(&self, seq: u64, noerr: bool, ctx: &Ctx<'_, '_>) -> bool {
         let (memory, most) = (&ctx.shared.memory, ctx.shared.config.memory);
         let waits = self.receive.user + self.receive.waiting_octets() > 0 || self.send.held() > FLOOR.into();

@@ -136,8 +136,8 @@ pub(crate) struct Answering {
 }
 
 impl Answering {
-    /// A packet has come with `sync` and EDGE `edge`. Whether EDGE asks for status: a packet that was overtaken does not
-    /// (P18).
+    /// A packet has come with `sync` and EDGE `edge`. Whether EDGE asks for status: a packet that was overtaken does
+    /// not (P18).
     pub(crate) fn hear(&mut self, sync: u32, edge: bool) -> bool {
         if !at_or_before(self.echo, sync) {
             return false;

@@ -123,7 +123,8 @@ impl Endpoint {
         }
     }
 
-    /// How long the peer may allow nothing, where `stall` is the setting; none: for ever. In a group the others need not wait for one (P43).
+    /// How long the peer may allow nothing, where `stall` is the setting; none: for ever. In a group the others need
+    /// not wait for one (P43).
     pub(crate) fn stall(&self, stall: Duration) -> Option<Duration> {
         let most = if self.part.is_transmitter() && stall.is_zero() { self.modes.ctimeout } else { stall };
         (!most.is_zero()).then_some(most)

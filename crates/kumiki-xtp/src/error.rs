@@ -6,9 +6,9 @@
 //! | The caller's part | which answer speaks of which question, what to send when, the octets themselves |
 //! | Left out | taking a packet for lost by time alone: without an answer nothing is held lost |
 //!
-//! Each packet that leaves gets an *order*, a number that grows with each transmission. An answer to a question says what had
-//! come when the question came; so what left before the question and is not in the answer is lost, but for packets that others
-//! have overtaken ([`Board::judge`]).
+//! Each packet that leaves gets an *order*, a number that grows with each transmission. An answer to a question says
+//! what had come when the question came; so what left before the question and is not in the answer is lost, but for
+//! packets that others have overtaken ([`Board::judge`]).
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -20,7 +20,8 @@ use super::spans::Spans;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fate {
     Out,
-    /// Out no more, and no report has had room to say whether it has come: it is neither retransmitted nor in the way of what is.
+    /// Out no more, and no report has had room to say whether it has come: it is neither retransmitted nor in the way
+    /// of what is.
     Untold,
     Received,
     Lost,
@@ -148,8 +149,8 @@ impl Board {
         self.lost.len() <= 1 && self.next_lost().is_none_or(|(_, len)| len <= octets)
     }
 
-    /// Lost packets that follow the first one become part of it, as long as it has room for them in `room` octets. Otherwise what was
-    /// once sent in little pieces would be so for ever, and pieces only ever get smaller.
+    /// Lost packets that follow the first one become part of it, as long as it has room for them in `room` octets.
+    /// Otherwise what was once sent in little pieces would be so for ever, and pieces only ever get smaller.
     pub(crate) fn join_lost(&mut self, room: u32) {
         let Some(&start) = self.lost.first() else {
             return;
@@ -293,11 +294,11 @@ impl Board {
         news
     }
 
-    /// A span says that `left..right` has been received (P1: the one place that knows what spans mean). How many octets are
-    /// news.
+    /// A span says that `left..right` has been received (P1: the one place that knows what spans mean). How many octets
+    /// are news.
     ///
-    /// Only whole packets are remembered, for those that lack an octet are retransmitted whole, and each report tells all again: a peer that reports
-    /// each second octet takes no more memory than what we have sent does.
+    /// Only whole packets are remembered, for those that lack an octet are retransmitted whole, and each report tells
+    /// all again: a peer that reports each second octet takes no more memory than what we have sent does.
     pub(crate) fn cover(&mut self, span: Span) -> u64 {
         let mut fresh = smallvec::SmallVec::<[(u64, u64); 4]>::new();
         let left = span.left.max(self.una);
@@ -326,9 +327,10 @@ impl Board {
         news
     }
 
-    /// An answer came to a question of order `limit`, or 0 where it is no news: what left before that question, or before the latest
-    /// packet that has arrived, and has not arrived itself, is lost, if at least `tolerance` packets have overtaken it. How many octets.
-    /// Of what begins at `known` or above the answer says nothing: it is not out any more either.
+    /// An answer came to a question of order `limit`, or 0 where it is no news: what left before that question, or
+    /// before the latest packet that has arrived, and has not arrived itself, is lost, if at least `tolerance` packets
+    /// have overtaken it. How many octets. Of what begins at `known` or above the answer says nothing: it is not out
+    /// any more either.
     pub(crate) fn judge(&mut self, limit: u64, tolerance: u64, known: u64) -> u64 {
         let limit = limit.max(self.arrived);
         let tolerance = tolerance.max(1);
@@ -370,8 +372,8 @@ impl Board {
         self.una < self.nxt && self.in_flight == 0 && self.lost.is_empty()
     }
 
-    /// One of several receivers has what is below `rseq` and in `spans`, and nothing else: what it lacks below the last of them is
-    /// lost, if at least `tolerance` packets have overtaken it there. How many octets.
+    /// One of several receivers has what is below `rseq` and in `spans`, and nothing else: what it lacks below the last
+    /// of them is lost, if at least `tolerance` packets have overtaken it there. How many octets.
     pub(crate) fn judge_one(&mut self, rseq: u64, spans: &[Span], tolerance: u64) -> u64 {
         let latest = spans.last().and_then(|last| {
             let at = self.records.partition_point(|it| it.end() < last.right);
@@ -412,8 +414,8 @@ impl Board {
         })
     }
 
-    /// Go-back-N: everything from `una` on is to be retransmitted. How many octets of it were out. Answers to questions that left before
-    /// this find nothing lost: no transmission is known any more that left before them.
+    /// Go-back-N: everything from `una` on is to be retransmitted. How many octets of it were out. Answers to questions
+    /// that left before this find nothing lost: no transmission is known any more that left before them.
     pub(crate) fn go_back(&mut self) -> u64 {
         let were_out = self.in_flight;
         for record in &mut self.records {
@@ -426,8 +428,8 @@ impl Board {
         were_out
     }
 
-    /// The handshake is complete: `spans` are the truth, whatever was said before them. What was said to have come and has not
-    /// is lost; above the last span only where there is none, for a list may have been cut short.
+    /// The handshake is complete: `spans` are the truth, whatever was said before them. What was said to have come and
+    /// has not is lost; above the last span only where there is none, for a list may have been cut short.
     pub(crate) fn believe(&mut self, spans: &[Span]) -> u64 {
         let limit = spans.last().map_or(u64::MAX, |span| span.right);
         let mut truth = Spans::default();

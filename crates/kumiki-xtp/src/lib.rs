@@ -26,15 +26,16 @@
 //!
 //! # How a user sees it
 //!
-//! An active open is confirmed at once, when the layer below has said how to send: XTP has no handshake before data. `Open::data`
-//! goes in the first packet. A caller is `Offered` with what that packet brought; `Accept` tells the caller. `end` of a `Data` request is the end of
-//! a message, which arrives with the octet it was given with. [`Tagged`] gives eight octets to go beside a message's beginning, which a user gets that
-//! has opened or accepted [`WithTags`].
-//! Writes leave when they are made; what answers allow, and what is asked at last, is decided once per batch
-//! ([`Protocol::settle`]).
+//! An active open is confirmed at once, when the layer below has said how to send: XTP has no handshake before data.
+//! `Open::data` goes in the first packet. A caller is `Offered` with what that packet brought; `Accept` tells the
+//! caller. `end` of a `Data` request is the end of a message, which arrives with the octet it was given with.
+//! [`Tagged`] gives eight octets to go beside a message's beginning, which a user gets that has opened or accepted
+//! [`WithTags`]. Writes leave when they are made; what answers allow, and what is asked at last, is decided once per
+//! batch ([`Protocol::settle`]).
 //!
-//! An open to a group transmits: its user is told by notices ([`Membership`](kumiki_graph::Membership)) who receives. A passive open at a group's address
-//! receives: whoever sends to it is `Offered`, also when it has begun before. Its user writes nothing; `Release` leaves.
+//! An open to a group transmits: its user is told by notices ([`Membership`](kumiki_graph::Membership)) who receives. A
+//! passive open at a group's address receives: whoever sends to it is `Offered`, also when it has begun before. Its
+//! user writes nothing; `Release` leaves.
 
 use kumiki_graph::memory::{Memory, SessionMemory};
 use kumiki_graph::{
@@ -161,8 +162,8 @@ impl Xtp {
         self.table.inactive()
     }
 
-    /// Octets of users' data that all contexts keep: what is not sent yet or not known to have come, and what has come and
-    /// not been handed to a user.
+    /// Octets of users' data that all contexts keep: what is not sent yet or not known to have come, and what has come
+    /// and not been handed to a user.
     #[must_use]
     pub fn held(&self) -> (u64, u64) {
         let each = self.table.all().map(|it| (it.send.held(), it.receive.held()));
@@ -343,8 +344,8 @@ impl Xtp {
         }
     }
 
-    /// A packet that belongs to nobody. A dead key of ours is answered (P15); who uses its own has not been heard here, and
-    /// will send FIRST again.
+    /// A packet that belongs to nobody. A dead key of ours is answered (P15); who uses its own has not been heard here,
+    /// and will send FIRST again.
     fn stray(&mut self, packet: Arrived, cx: &mut Context<'_>) {
         let key = packet.header.key;
         let quiet = matches!(packet.body, Body::Diag(_)) || packet.has(Options::END);

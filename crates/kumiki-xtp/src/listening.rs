@@ -39,7 +39,8 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// What the address segment and the layer below say together; `Err`: they contradict each other, or say too little (P8).
+    /// What the address segment and the layer below say together; `Err`: they contradict each other, or say too little
+    /// (P8).
     pub(crate) fn of(address: &xtp::Address, source: Address, destination: Address) -> Result<Self, u32> {
         let call = match address {
             xtp::Address::Ip { destination, source, .. } => Self { local: *destination, remote: *source },
@@ -261,7 +262,8 @@ impl Xtp {
         cx.drop("call refused");
     }
 
-    /// Answers a packet that carried `key` and belongs to no context. Groups are not answered, nor is who has no IP address.
+    /// Answers a packet that carried `key` and belongs to no context. Groups are not answered, nor is who has no IP
+    /// address.
     pub(super) fn diagnose(
         &mut self,
         (source, destination): (Address, Address),

@@ -15,7 +15,8 @@ const ECNTL: u32 = HEADER + 24;
 const SPAN: u32 = 16;
 /// Octets of a TCNTL packet: who may be another than it says is told nothing else (P13).
 const TCNTL: u64 = 88;
-/// What leaves first asks, each packet of it: two have data in any case. How far apart the answers are says how fast the path is (P19).
+/// What leaves first asks, each packet of it: two have data in any case. How far apart the answers are says how fast
+/// the path is (P19).
 const PAIR: u64 = 3;
 /// The most spans that are told: what has to be looked through for a report grows with them.
 const MOST_SPANS: u32 = 512;
@@ -178,7 +179,8 @@ impl Endpoint {
         board.in_flight().saturating_add(octets) > self.controller.window() || board.out() >= self.brake.most()
     }
 
-    /// `cut` has been lost, and goes beyond what the peer has said it has room for: one such packet may be out (P24). Where flow control is heeded none may.
+    /// `cut` has been lost, and goes beyond what the peer has said it has room for: one such packet may be out (P24).
+    /// Where flow control is heeded none may.
     fn may_find_no_room(&self, cut: &DataPacket, again: bool) -> bool {
         again && self.modes.flow == FlowControl::None && cut.seq.saturating_add(cut.octets.into()) > self.send.alloc
     }
@@ -240,8 +242,9 @@ impl Endpoint {
         Emission::Sent
     }
 
-    /// Octets of data of `cut` that the caller may be sent, should it not be who it says. Answers and questions go first, for they tell the key. Only the first packet is cut
-    /// to what fits: little by little the rest would go as well, in a packet for each that comes.
+    /// Octets of data of `cut` that the caller may be sent, should it not be who it says. Answers and questions go
+    /// first, for they tell the key. Only the first packet is cut to what fits: little by little the rest would go as
+    /// well, in a packet for each that comes.
     fn data_for_stranger(&self, cut: &DataPacket) -> u64 {
         let front = u64::from(HEADER) + cut.tag.map_or(0, |tag| tag.len() as u64);
         let owed = if self.answering.due || self.asking.is_withheld() { TCNTL } else { 0 };
@@ -367,7 +370,8 @@ impl Endpoint {
         }
     }
 
-    /// How many spans the longest report of the peer has, as far as is known of its way to us: no more than that may only be what was room for.
+    /// How many spans the longest report of the peer has, as far as is known of its way to us: no more than that may
+    /// only be what was room for.
     pub(crate) fn longest_list(&self, shared: &Shared) -> usize {
         spans_in(self.room.min(self.peer_maxdata).min(shared.maxdata(0)))
     }
@@ -475,7 +479,8 @@ impl Endpoint {
     fn arm_tail(&mut self, ctx: &mut Ctx<'_, '_>) {
         let eighth = self.rtt.srtt().unwrap_or_default() / 8;
         let wait = ctx.shared.config.tail.max(eighth);
-        // One question may leave a doubt, which the next one settles. What they do not bring is not hurried by more of them.
+        // One question may leave a doubt, which the next one settles. What they do not bring is not hurried by more of
+        // them.
         let factor = 1_u64 << self.asking.tails.saturating_sub(1).min(16);
         let most = self.rtt.wtimer().max(wait);
         let wait = wait.saturating_mul(factor).min(most);

@@ -4,10 +4,10 @@
 //! |---|---|
 //! | Specification | `docs/xtp.md`, P28 |
 //!
-//! Where nothing but windows and rates of their own hold contexts back, each sends what it may, and the order among those that something
-//! happened to in one batch is that of their priorities. Where the layer below grants credit, or all contexts together have a
-//! rate, they queue for it: the one with the smallest `sort` sends a packet, those of one priority in turn, and those without SORT
-//! come after all that have it.
+//! Where nothing but windows and rates of their own hold contexts back, each sends what it may, and the order among
+//! those that something happened to in one batch is that of their priorities. Where the layer below grants credit, or
+//! all contexts together have a rate, they queue for it: the one with the smallest `sort` sends a packet, those of one
+//! priority in turn, and those without SORT come after all that have it.
 
 use std::collections::BTreeMap;
 

@@ -10,7 +10,8 @@ use kumiki_graph::{Duration, Instant, RateLimit};
 
 const SECOND: u128 = 1_000_000_000;
 
-/// How long `octets` take at `rate`, rounded up and never nothing: a timer that expires when it is set would do so for ever.
+/// How long `octets` take at `rate`, rounded up and never nothing: a timer that expires when it is set would do so for
+/// ever.
 fn time_for(octets: u64, rate: u64) -> Duration {
     let nanos = (u128::from(octets) * SECOND).div_ceil(u128::from(rate.max(1)));
     Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX).max(1))

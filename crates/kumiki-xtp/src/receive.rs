@@ -10,10 +10,11 @@
 //!
 //! # Memory
 //!
-//! What is kept here, because it has come ahead of its turn or nobody has accepted the context yet, takes at most twice its octets and what a piece takes besides
-//! ([`Message::fit`]): a little that came in a large page is copied out of it. A packet of one octet takes a piece as well as one of a thousand, though. So there are no more pieces than
-//! the window would have of [`SPARSE`] octets each, and no more than [`ISLANDS`] runs; what else comes is dropped, and the peer has to send it again. What is in order and has a
-//! user is handed over in any case.
+//! What is kept here, because it has come ahead of its turn or nobody has accepted the context yet, takes at most twice
+//! its octets and what a piece takes besides ([`Message::fit`]): a little that came in a large page is copied out of
+//! it. A packet of one octet takes a piece as well as one of a thousand, though. So there are no more pieces than the
+//! window would have of [`SPARSE`] octets each, and no more than [`ISLANDS`] runs; what else comes is dropped, and the
+//! peer has to send it again. What is in order and has a user is handed over in any case.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -102,8 +103,8 @@ impl Receive {
         self.sent = self.sent.max(seq);
     }
 
-    /// Where a control packet with `seq` says that the stream ends, should it say so. Who writes 0 there says nothing (P3), unless
-    /// nothing has come.
+    /// Where a control packet with `seq` says that the stream ends, should it say so. Who writes 0 there says nothing
+    /// (P3), unless nothing has come.
     pub(crate) fn end_told(&self, seq: u64) -> Option<u64> {
         let is_empty = self.rseq == 0 && self.islands.is_empty() && self.end.unwrap_or(0) == 0;
         (seq > 0 || is_empty).then_some(seq)
@@ -128,8 +129,8 @@ impl Receive {
         self.end == Some(self.rseq)
     }
 
-    /// Why there is no room for data from `seq` to before `end`, if there is none. Under NOERR (`noerr`) what is missing before it is
-    /// passed over first; the packet that says so for the first time needs room without that.
+    /// Why there is no room for data from `seq` to before `end`, if there is none. Under NOERR (`noerr`) what is
+    /// missing before it is passed over first; the packet that says so for the first time needs room without that.
     fn refuses(&self, seq: u64, end: u64, noerr: bool) -> Option<Inserted> {
         if end <= self.rseq {
             return None;
@@ -188,7 +189,8 @@ impl Receive {
         self.waiting_octets
     }
 
-    /// Data from `seq` on, sent under NOERR where `noerr`. What is in order is handed to `deliver`. What finds no room changes nothing.
+    /// Data from `seq` on, sent under NOERR where `noerr`. What is in order is handed to `deliver`. What finds no room
+    /// changes nothing.
     pub(crate) fn insert(
         &mut self,
         seq: u64,
@@ -290,7 +292,8 @@ impl Receive {
         !self.islands.is_empty()
     }
 
-    /// What has been received above `rseq`: at most `most` runs, the lowest ones (P1: the one place where spans are made).
+    /// What has been received above `rseq`: at most `most` runs, the lowest ones (P1: the one place where spans are
+    /// made).
     pub(crate) fn spans(&self, most: usize) -> Vec<Span> {
         self.islands.iter().take(most).collect()
     }
@@ -301,7 +304,8 @@ impl Receive {
         runs + self.waiting_octets
     }
 
-    /// What it takes of memory, in octets: what waits for somebody to accept the context, and what is ahead of its turn.
+    /// What it takes of memory, in octets: what waits for somebody to accept the context, and what is ahead of its
+    /// turn.
     pub(crate) fn memory(&self) -> (u64, u64) {
         let runs: u64 = self.islands.iter().map(|it| it.right - it.left).sum();
         let waiting = self.waiting_octets + self.waiting.len() as u64 * BESIDE;

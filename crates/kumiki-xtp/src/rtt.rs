@@ -6,26 +6,27 @@
 //! | The caller's part | to put the question into the packet, and its timer (WTIMER) with its back-off; to ask besides with the last packet that a window, the peer's or ours, lets go |
 //! | Left out | the time that the peer takes to answer, which is in the sample: it answers at once |
 //!
-//! Each question has a number of its own, so an answer is never ambiguous, and Karn's rule has nothing to forbid. Of an answer
-//! that was lost the next one takes the place: it echoes the largest number that arrived. A control packet that was not
-//! asked for echoes a number that has been answered, and gives no sample.
+//! Each question has a number of its own, so an answer is never ambiguous, and Karn's rule has nothing to forbid. Of an
+//! answer that was lost the next one takes the place: it echoes the largest number that arrived. A control packet that
+//! was not asked for echoes a number that has been answered, and gives no sample.
 //!
 //! # What asking costs
 //!
-//! Each question costs a control packet, at both ends and on the way back. Let the sender send packets of P octets at a rate of R octets/s
-//! without a pause, with the round trip RTT. Then of each data packet so many control packets come back:
+//! Each question costs a control packet, at both ends and on the way back. Let the sender send packets of P octets at a
+//! rate of R octets/s without a pause, with the round trip RTT. Then of each data packet so many control packets come
+//! back:
 //!
 //! ```text
 //! paper     1 / max(ceil(RTT R / P), 1), and the questions that mended asks
 //! mended    1 / max(ceil(I R / P), min(N / P, ceil(F R / P)))      I = max(RTT / k, T_floor), F = max(RTT, T_fresh)
 //! ```
 //!
-//! The paper says that round trips are measured more often the shorter they are, and that more packets are *sent and received* for it. So
-//! here a measurement is an exchange of its own, a question in a control packet and its answer, and the next one begins with the first
-//! data packet after the answer: it takes RTT and what is left until the next packet. Errors and flow are controlled by questions in data
-//! packets, as mended. With RTT below P/R that is one exchange for *every* data packet, which is why its XTP is slowest at no
-//! delay. Mended, it is at most P/N whatever the round trip, and at most 1/T_floor in a second.
-//! With packets of 9000 octets, the default N, and k = 4:
+//! The paper says that round trips are measured more often the shorter they are, and that more packets are *sent and
+//! received* for it. So here a measurement is an exchange of its own, a question in a control packet and its answer,
+//! and the next one begins with the first data packet after the answer: it takes RTT and what is left until the next
+//! packet. Errors and flow are controlled by questions in data packets, as mended. With RTT below P/R that is one
+//! exchange for *every* data packet, which is why its XTP is slowest at no delay. Mended, it is at most P/N whatever
+//! the round trip, and at most 1/T_floor in a second. With packets of 9000 octets, the default N, and k = 4:
 //!
 //! | RTT | 17 Mb/s, paper | mended | 1 Gb/s, paper | mended |
 //! |---|---|---|---|---|
@@ -35,15 +36,16 @@
 //! | 50 ms | 1/12 | 1/16 | 1/695 | 1/174 |
 //! | 200 ms | 1/48 | 1/16 | 1/2778 | 1/695 |
 //!
-//! Where a data packet costs a host d, and what belongs to a question c, the share of its time that goes into questions is
-//! c s / (d + c s), with s from the table.
+//! Where a data packet costs a host d, and what belongs to a question c, the share of its time that goes into questions
+//! is c s / (d + c s), with s from the table.
 //!
 //! # Why these defaults
 //!
-//! *N = 16 packets* bounds the share of control packets, which is what a slow host pays for: even with c as large as d it loses 6 %. TCP's share
-//! is eight times as large. *T_floor = 5 ms* bounds their number in time, for hosts that send so fast that N is soon reached: 200 in a
-//! second. *k = 4*: what is known to be free of a window is as old as RTT/k, so a window W of the peer carries W / (RTT (1 + 1/k)); with k = 1
-//! that would be half of W / RTT, with 4 it is 80 %. And a lost question costs a quarter of a round trip. *T_fresh = 100 ms*: a sender of few packets knows what is going
+//! *N = 16 packets* bounds the share of control packets, which is what a slow host pays for: even with c as large as d
+//! it loses 6 %. TCP's share is eight times as large. *T_floor = 5 ms* bounds their number in time, for hosts that send
+//! so fast that N is soon reached: 200 in a second. *k = 4*: what is known to be free of a window is as old as RTT/k,
+//! so a window W of the peer carries W / (RTT (1 + 1/k)); with k = 1 that would be half of W / RTT, with 4 it is 80 %.
+//! And a lost question costs a quarter of a round trip. *T_fresh = 100 ms*: a sender of few packets knows what is going
 //! on ten times in a second, or once in a longer round trip.
 
 use core::mem;
@@ -54,8 +56,8 @@ use kumiki_settings::Settings;
 /// When to ask.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Algorithm {
-    /// Behind the first data packet after the last answer, in an exchange of its own, as paper 3's words can be read (section 4.3): the
-    /// shorter the round trip, the more often. Beside it as [`Algorithm::Mended`].
+    /// Behind the first data packet after the last answer, in an exchange of its own, as paper 3's words can be read
+    /// (section 4.3): the shorter the round trip, the more often. Beside it as [`Algorithm::Mended`].
     Paper,
     /// Not more often than what is measured is worth: the mending that the paper asks for.
     #[default]
@@ -226,7 +228,8 @@ impl Estimator {
         self.since = 0;
     }
 
-    /// A control packet came that echoes `echo`. Gives the sample, unless that question is not known or has been answered.
+    /// A control packet came that echoes `echo`. Gives the sample, unless that question is not known or has been
+    /// answered.
     pub fn answered(&mut self, echo: u32, now: Instant) -> Option<Duration> {
         self.under_way.take_if(|sync| at_or_before(*sync, echo));
         let mut departure = None;
@@ -287,15 +290,17 @@ impl Estimator {
         self.min
     }
 
-    /// After how long an answer is late, where there has been a sample: SRTT + max(G, 4 RTTVAR), without the bounds of WTIMER.
+    /// After how long an answer is late, where there has been a sample: SRTT + max(G, 4 RTTVAR), without the bounds of
+    /// WTIMER.
     #[must_use]
     pub fn late(&self) -> Option<Duration> {
         let Estimate { srtt, rttvar } = self.estimate?;
         Some(srtt + (rttvar * 4).max(self.config.granularity))
     }
 
-    /// How long what was lost is kept back before it is retransmitted, where all that was out has been found to be lost for the `times`th time and nothing has come in between.
-    /// Twice is bad luck, which no wait would change. Beyond that each time is twice as long, up to WTIMER: there is no room for it, or no way.
+    /// How long what was lost is kept back before it is retransmitted, where all that was out has been found to be lost
+    /// for the `times`th time and nothing has come in between. Twice is bad luck, which no wait would change. Beyond
+    /// that each time is twice as long, up to WTIMER: there is no room for it, or no way.
     #[must_use]
     pub fn wait_in_vain(&self, times: u32) -> Option<Duration> {
         let doubled = times.checked_sub(IN_VAIN)?;
@@ -304,7 +309,8 @@ impl Estimator {
         Some(wait.min(self.wtimer()))
     }
 
-    /// How long a peer that has no room is not asked again after `times` times in vain (P22); it says so by itself when it has some.
+    /// How long a peer that has no room is not asked again after `times` times in vain (P22); it says so by itself when
+    /// it has some.
     #[must_use]
     pub fn wait_shut(&self, times: u32) -> Duration {
         let wait = self.wtimer().saturating_mul(1 << times.min(16));

@@ -1,7 +1,8 @@
 //! The send side: the octets that the peer is not known to have, and where their messages end.
 //!
-//! Which of them were sent, and what became of those, is the [`Board`]'s matter; where they lie, that of [`Outgoing`]. A packet never crosses the end of a message
-//! nor the place of a tag, also when it is retransmitted (`docs/xtp.md`, P27).
+//! Which of them were sent, and what became of those, is the [`Board`]'s matter; where they lie, that of [`Outgoing`].
+//! A packet never crosses the end of a message nor the place of a tag, also when it is retransmitted (`docs/xtp.md`,
+//! P27).
 
 use std::collections::VecDeque;
 
@@ -127,7 +128,8 @@ impl Send {
         (octets as u64).saturating_sub(self.granted)
     }
 
-    /// Credit to announce: the room that the user does not know of, once there is enough. `most`: the buffer is no larger now.
+    /// Credit to announce: the room that the user does not know of, once there is enough. `most`: the buffer is no
+    /// larger now.
     pub(crate) fn credit(&mut self, low_water: u32, most: u32) -> Option<Credit> {
         let room = u64::from(self.buffer.min(most)).saturating_sub(self.held());
         let news = room.saturating_sub(self.granted);

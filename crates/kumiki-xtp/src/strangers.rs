@@ -6,13 +6,15 @@
 //! | The caller's part | to count all that comes of a context and all that leaves, and to hold back what does not fit |
 //! | Left out | callers that have proved themselves in another call: each starts over. DIAG, and what is left of a context: each of them answers a packet by one that is less than three times as long (P14, P35) |
 //!
-//! FIRST is believed before anything has been sent to whom it names, so whoever forges its source decides who gets the answer. Half of the key
-//! that the answer tells is random: who uses it has got the answer. Until then there goes back no more than [`Config::amplification`](super::Config)
-//! times what has come, as much as the sender of a flood could have sent to its victim itself, within a factor.
+//! FIRST is believed before anything has been sent to whom it names, so whoever forges its source decides who gets the
+//! answer. Half of the key that the answer tells is random: who uses it has got the answer. Until then there goes back
+//! no more than [`Config::amplification`](super::Config) times what has come, as much as the sender of a flood could
+//! have sent to its victim itself, within a factor.
 //!
-//! What does not fit is not lost but waits: an answer is owed, a question is withheld ([`SyncRequests::withheld`](super::control::SyncRequests)), data stays where it
-//! is. It leaves as soon as more has come. Nobody waits for ever for that: a caller repeats FIRST until something comes back, and, once it
-//! knows our key, asks with it until it has been answered.
+//! What does not fit is not lost but waits: an answer is owed, a question is withheld
+//! ([`SyncRequests::withheld`](super::control::SyncRequests)), data stays where it is. It leaves as soon as more has
+//! come. Nobody waits for ever for that: a caller repeats FIRST until something comes back, and, once it knows our key,
+//! asks with it until it has been answered.
 
 use kumiki_wire::xtp::Header;
 

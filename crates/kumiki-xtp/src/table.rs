@@ -1,8 +1,8 @@
 //! Where contexts, passive opens and what is left of contexts live, and who is found by what.
 //!
-//! A handle is a place in the slab and a random instance, and both together are the context's key (P5): a packet with a key of ours
-//! (RTN) finds its context by one index and one comparison. A packet with its sender's own key is looked up by who sent it
-//! and that key.
+//! A handle is a place in the slab and a random instance, and both together are the context's key (P5): a packet with a
+//! key of ours (RTN) finds its context by one index and one comparison. A packet with its sender's own key is looked up
+//! by who sent it and that key.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::collections::{BTreeMap, VecDeque};
@@ -233,7 +233,8 @@ impl Table {
         self.listeners.get(&(local.port(), local.ip())).copied()
     }
 
-    /// Who listens to the group that `destination` is the address of; to any group where the layer below does not say it.
+    /// Who listens to the group that `destination` is the address of; to any group where the layer below does not say
+    /// it.
     pub(crate) fn groups_heard(&self, destination: Address) -> Vec<(SocketAddr, Handle)> {
         let heard = |ip: IpAddr| destination.ip().is_none_or(|it| it == ip);
         let all = self.listeners.iter();

@@ -2,8 +2,9 @@
 
 use kumiki_octets::{Message, Payload};
 
-/// Data with a tag of the user's beside it (BTAG), within credit as all data. The tag is no part of the data and goes with its first
-/// octet. Request, and indication to a user that has asked for tags ([`WithTags`]); any other gets the data alone.
+/// Data with a tag of the user's beside it (BTAG), within credit as all data. The tag is no part of the data and goes
+/// with its first octet. Request, and indication to a user that has asked for tags ([`WithTags`]); any other gets the
+/// data alone.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Tagged {
     /// The tag.

@@ -17,7 +17,8 @@ pub(crate) enum Timer {
     Tail,
     /// An answer is late: ask again.
     Late,
-    /// In a group: the answer of a receiver is due, or it asks once more to join; a transmitter has waited for all to join.
+    /// In a group: the answer of a receiver is due, or it asks once more to join; a transmitter has waited for all to
+    /// join.
     Slot,
 }
 

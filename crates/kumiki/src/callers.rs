@@ -15,13 +15,16 @@ use crate::live::{option, some_time};
 /// How many callers there may be, and how long they may take.
 #[derive(Args, Debug)]
 pub(crate) struct Callers {
-    /// The most of one host that are known, and of one that are not yet, 8 unless given; a /64 of IPv6 is one host. Of a network (/24, /48) twice as many that are not
+    /// The most of one host that are known, and of one that are not yet, 8 unless given; a /64 of IPv6 is one host. Of
+    /// a network (/24, /48) twice as many that are not
     #[arg(long = "max-per-host", value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Limits")]
     of_one_host: Option<u16>,
-    /// Callers that are not known yet: from START on PERCENT of a hundred are dropped, rising to all at FULL, 16:30:64 unless given; first those of the network that has most, and who gets no further
+    /// Callers that are not known yet: from START on PERCENT of a hundred are dropped, rising to all at FULL, 16:30:64
+    /// unless given; first those of the network that has most, and who gets no further
     #[arg(long = "max-startups", value_name = "START:PERCENT:FULL", help_heading = "Limits")]
     strangers: Option<MaxStartups>,
-    /// Within this time a caller is to be known: its association, or its call, is to stand; 30s unless given. As these places fill it is less, down to a sixth
+    /// Within this time a caller is to be known: its association, or its call, is to stand; 30s unless given. As these
+    /// places fill it is less, down to a sixth
     #[arg(long = "setup-timeout", value_name = "TIME", help_heading = "Limits")]
     begin: Option<String>,
 }

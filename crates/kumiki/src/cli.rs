@@ -9,8 +9,8 @@ use kumiki_lab::capture::Layers;
 use kumiki_lab::reproduce::Shard;
 use kumiki_live::Network;
 
-/// Compose a protocol stack as a graph, run it in virtual time or on a real device, and see where every octet and microsecond
-/// goes.
+/// Compose a protocol stack as a graph, run it in virtual time or on a real device, and see where every octet and
+/// microsecond goes.
 #[derive(Parser, Debug)]
 #[command(name = "kumiki", version, max_term_width = 100)]
 #[command(
@@ -46,7 +46,8 @@ pub(crate) enum Command {
     Decode(Decode),
     /// As ttcp: send a number of buffers from memory to memory over TCP or XTP, or receive them, and print the rate
     Ttcp(Ttcp),
-    /// Send generated octets by TCP or XTP over a TUN device or an Ethernet in datagrams; print their hash, the rate and the CPU time
+    /// Send generated octets by TCP or XTP over a TUN device or an Ethernet in datagrams; print their hash, the rate
+    /// and the CPU time
     Source(Source),
     /// Receive what connections over a TUN device or an Ethernet in datagrams send; print size and hash of each
     Sink(Sink),
@@ -71,9 +72,11 @@ pub(crate) enum Command {
     /// X.25: a switch of calls between XOT, LAPB and the kernel, a PAD for terminals, and a host that takes their calls
     #[cfg(target_os = "linux")]
     X25(Box<crate::x25::X25Args>),
-    /// Delay, lose, reorder or hold packets between two TUN, TAP or UDP ends, in real time; settings can change while it runs
+    /// Delay, lose, reorder or hold packets between two TUN, TAP or UDP ends, in real time; settings can change while
+    /// it runs
     Delay(Box<crate::delay::DelayArgs>),
-    /// Run a program behind an emulated path, without root: its connections are slow, lossy or narrow as the path is, and end at the world's hosts
+    /// Run a program behind an emulated path, without root: its connections are slow, lossy or narrow as the path is,
+    /// and end at the world's hosts
     #[cfg(target_os = "linux")]
     Link(Box<crate::link::LinkArgs>),
     /// Run a scenario in real time, with real programs at its hosts, without root: an emulated network between them
@@ -82,7 +85,8 @@ pub(crate) enum Command {
     /// Run a TCP/IP in a process of its own, to which programs attach by rings in shared memory
     #[cfg(target_os = "linux")]
     Stack(crate::stack::StackArgs),
-    /// Run seeded transfers between two hosts over lines that lose, duplicate, reorder, delay and corrupt packets, and judge them
+    /// Run seeded transfers between two hosts over lines that lose, duplicate, reorder, delay and corrupt packets, and
+    /// judge them
     Adversity(Adversity),
     /// Test a TCP with scripts that read like traces: ours in virtual time, or Linux's
     Script(Script),
@@ -110,7 +114,8 @@ pub(crate) struct Completions {
 
 #[derive(Args, Debug)]
 pub(crate) struct Man {
-    /// The directory for kumiki.1, kumiki-run.1 and so on, which is made where there is none; files of these names are replaced
+    /// The directory for kumiki.1, kumiki-run.1 and so on, which is made where there is none; files of these names are
+    /// replaced
     #[arg(value_name = "DIR")]
     pub(crate) directory: PathBuf,
 }
@@ -167,8 +172,8 @@ pub(crate) fn advised(mut why: clap::Error) -> clap::Error {
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) scenario: Scenario,
-    /// Also write what TCP did: captures/NAME/000-trace.csv with every event of all connections, and pictures of the first four ends of connections: those that
-    /// write, in the order of the flows, before the others
+    /// Also write what TCP did: captures/NAME/000-trace.csv with every event of all connections, and pictures of the
+    /// first four ends of connections: those that write, in the order of the flows, before the others
     #[arg(long)]
     pub(crate) trace: bool,
     #[command(flatten)]
@@ -339,8 +344,8 @@ pub(crate) struct Results {
     /// Fewer points: those that the scenario names for this
     #[arg(long)]
     pub(crate) quick: bool,
-    /// The most runs of a point of which the paper made a fixed number. Without it `reproduce` makes one (of those whose scenario says `always`, all), and `run` makes as many as
-    /// the paper
+    /// The most runs of a point of which the paper made a fixed number. Without it `reproduce` makes one (of those
+    /// whose scenario says `always`, all), and `run` makes as many as the paper
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) runs: Option<u32>,
     /// The directory for results
@@ -349,17 +354,19 @@ pub(crate) struct Results {
     /// Replace an older result
     #[arg(long)]
     pub(crate) force: bool,
-    /// Go on with what an interrupted run has left in the directory: points that have ended are not run again. Begins where there is nothing
+    /// Go on with what an interrupted run has left in the directory: points that have ended are not run again. Begins
+    /// where there is nothing
     #[arg(long, conflicts_with = "force")]
     pub(crate) resume: bool,
-    /// Tell the points, what each varies, about how long it takes, and what --resume and --shard leave out; nothing is run or written
+    /// Tell the points, what each varies, about how long it takes, and what --resume and --shard leave out; nothing is
+    /// run or written
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Run every N-th point only, the K-th of them first, and leave them for `kumiki merge`: one of N machines
     #[arg(long, value_name = "K/N")]
     pub(crate) shard: Option<Shard>,
-    /// Also write captures, as pcapng, with every octet (134 Mb/s are 17 MB a second at each host): at the device, at ip,
-    /// at all layers, or at access points such as sender.ip/llc_snap
+    /// Also write captures, as pcapng, with every octet (134 Mb/s are 17 MB a second at each host): at the device, at
+    /// ip, at all layers, or at access points such as sender.ip/llc_snap
     #[arg(long, value_name = "LAYERS", num_args = 0..=1, default_missing_value = "device", require_equals = true)]
     pub(crate) pcap: Option<Layers>,
     #[command(flatten)]
@@ -371,7 +378,8 @@ pub(crate) struct Results {
     #[cfg(feature = "parquet")]
     #[arg(long, conflicts_with = "shard")]
     pub(crate) parquet: bool,
-    /// How many points are run at once; as many as there are cores unless given. Where there are fewer points, each may run on several
+    /// How many points are run at once; as many as there are cores unless given. Where there are fewer points, each may
+    /// run on several
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) jobs: Option<u16>,
 }
@@ -379,13 +387,14 @@ pub(crate) struct Results {
 /// How much of each packet is captured.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct Snap {
-    /// Capture no more than the first octets of each packet, at least 4, as tcpdump does; its length is kept. 128 have the headers of TCP and IP
+    /// Capture no more than the first octets of each packet, at least 4, as tcpdump does; its length is kept. 128 have
+    /// the headers of TCP and IP
     #[arg(long, value_name = "OCTETS", requires = "pcap", value_parser = snaplen)]
     snaplen: Option<u32>,
 }
 
-/// How much of each packet is kept, at the least: in captures of ATM a packet begins with four octets that say where it belongs, and one that has fewer is
-/// refused by Wireshark as damaged.
+/// How much of each packet is kept, at the least: in captures of ATM a packet begins with four octets that say where it
+/// belongs, and one that has fewer is refused by Wireshark as damaged.
 const SHORTEST: u32 = 4;
 
 fn snaplen(text: &str) -> Result<u32, String> {
@@ -423,8 +432,8 @@ pub(crate) struct Live {
     /// The TUN device, which is made where there is none
     #[arg(long, value_name = "NAME", value_parser = kumiki_live::interface)]
     pub(crate) tun: Option<String>,
-    /// In place of a device, an Ethernet whose frames are in UDP datagrams: our own address and an even port on this machine, such as
-    /// 127.0.0.1:7000
+    /// In place of a device, an Ethernet whose frames are in UDP datagrams: our own address and an even port on this
+    /// machine, such as 127.0.0.1:7000
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "linux")]
     pub(crate) sim_ether: Option<SocketAddrV4>,
     /// Another station of that Ethernet, which gets what is for all of them; may be given several times
@@ -442,18 +451,19 @@ pub(crate) struct Live {
     /// Kumiki's own address on it, such as 10.9.0.2/24 or fd00:9::2/64
     #[arg(long, value_name = "ADDRESS/PREFIX")]
     pub(crate) addr: Network,
-    /// Give Linux this address at its end of the device, such as 10.9.0.1/24, and bring the device up; without it that is left
-    /// to `ip addr` and `ip link`
+    /// Give Linux this address at its end of the device, such as 10.9.0.1/24, and bring the device up; without it that
+    /// is left to `ip addr` and `ip link`
     #[arg(long, value_name = "ADDRESS/PREFIX")]
     pub(crate) linux: Option<Network>,
     /// The largest datagram, in octets
     #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u16).range(68..))]
     pub(crate) mtu: u16,
-    /// One packet at a time crosses the TUN device, each with its checksum: no super-segments, for which Linux does what a network card does
+    /// One packet at a time crosses the TUN device, each with its checksum: no super-segments, for which Linux does
+    /// what a network card does
     #[arg(long, conflicts_with = "sim_ether")]
     pub(crate) single_packets: bool,
-    /// Set anything of a layer, as docs/settings.md lists it: tcp.sack=false, tcp.rto.minimum="1 s", ip.ttl=9; may be given
-    /// several times
+    /// Set anything of a layer, as docs/settings.md lists it: tcp.sack=false, tcp.rto.minimum="1 s", ip.ttl=9; may be
+    /// given several times
     #[arg(long, value_name = "LAYER.KEY=VALUE")]
     pub(crate) set: Vec<String>,
     /// What goes wrong between stack and device, with the keys of a scenario's `impair`: loss=0.05, reorder=0.02 with
@@ -536,7 +546,8 @@ pub(crate) struct CallArguments {
     /// Wait for what is sent to this group, by XTP, such as 239.1.2.3
     #[arg(long, value_name = "ADDRESS", requires = "listen", conflicts_with = "to")]
     pub(crate) group: Option<IpAddr>,
-    /// How many connections: called at once, or waited for; without it one is called, and callers are waited for until Ctrl-C
+    /// How many connections: called at once, or waited for; without it one is called, and callers are waited for until
+    /// Ctrl-C
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) connections: Option<u32>,
     /// Abort each connection after so many octets, such as 1MiB
@@ -545,7 +556,8 @@ pub(crate) struct CallArguments {
     /// The most octets that one write hands to the stack, 64KiB unless given; of what writes
     #[arg(long, value_name = "SIZE")]
     pub(crate) write: Option<String>,
-    /// Hash nothing, so that the stack is measured and not SHA-256: the first write is sent again and again, and what comes is only counted
+    /// Hash nothing, so that the stack is measured and not SHA-256: the first write is sent again and again, and what
+    /// comes is only counted
     #[arg(long)]
     pub(crate) no_hash: bool,
 }

@@ -75,7 +75,8 @@ impl From<OutputError> for Stop {
     }
 }
 
-/// That what `option` names cannot be made or written. Which place that is, and who may write there, the command line decides; how much room there is it does not.
+/// That what `option` names cannot be made or written. Which place that is, and who may write there, the command line
+/// decides; how much room there is it does not.
 pub(crate) fn unwritable(option: &str, path: &Path, why: &io::Error) -> Stop {
     use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
     let said = format!("{option} {}: {}", path.display(), refusal::words(path, why, Access::Write));

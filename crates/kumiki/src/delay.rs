@@ -24,20 +24,23 @@ fn lines() -> String {
 #[derive(Args, Debug)]
 #[command(after_help = lines())]
 pub(crate) struct DelayArgs {
-    /// One end: tun:NAME or tap:NAME, an interface that is made where there is none (behind it mtu=9000, addr=10.9.0.1/24 and up,
-    /// with commas between, set the kernel's end), or udp:LOCAL or udp:LOCAL,REMOTE, a socket (addresses such as 5001, which is on
-    /// the loopback interface, or 127.0.0.1:5001); without REMOTE whoever sends first is the peer
+    /// One end: tun:NAME or tap:NAME, an interface that is made where there is none (behind it mtu=9000,
+    /// addr=10.9.0.1/24 and up, with commas between, set the kernel's end), or udp:LOCAL or udp:LOCAL,REMOTE, a socket
+    /// (addresses such as 5001, which is on the loopback interface, or 127.0.0.1:5001); without REMOTE whoever sends
+    /// first is the peer
     #[arg(value_name = "A", required_unless_present = "send")]
     a: Option<End>,
     /// The other end
     #[arg(value_name = "B", required_unless_present = "send")]
     b: Option<End>,
-    /// How it is at the beginning: a line such as 'both delay 50ms' or 'a>b rate 45Mb/s queue 100 packets'; may be given several times
+    /// How it is at the beginning: a line such as 'both delay 50ms' or 'a>b rate 45Mb/s queue 100 packets'; may be
+    /// given several times
     #[arg(long, value_name = "LINE")]
     set: Vec<String>,
     #[command(flatten)]
     lines: LinesOptions,
-    /// Have the delay generator with this control socket, or `kumiki link` or `kumiki live`, carry out a line, print its answer, and end
+    /// Have the delay generator with this control socket, or `kumiki link` or `kumiki live`, carry out a line, print
+    /// its answer, and end
     #[arg(
         long,
         num_args = 2,
@@ -48,8 +51,8 @@ pub(crate) struct DelayArgs {
     /// Do not read lines from the standard input
     #[arg(long)]
     no_stdin: bool,
-    /// Do not ask for a priority ahead of other programs; without this it is asked for, and given to root and to whom a limit for it
-    /// was set (rtprio)
+    /// Do not ask for a priority ahead of other programs; without this it is asked for, and given to root and to whom a
+    /// limit for it was set (rtprio)
     #[arg(long)]
     ordinary_priority: bool,
     /// Sockets may be reached by, and send to, other machines
@@ -61,7 +64,8 @@ pub(crate) struct DelayArgs {
     /// Fixes what is random: the same units meet the same fates
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// The most memory that units under way may hold, in both directions together; what comes beyond is dropped, and counted as `no room for`
+    /// The most memory that units under way may hold, in both directions together; what comes beyond is dropped, and
+    /// counted as `no room for`
     #[arg(long, value_name = "SIZE", default_value = "256MiB")]
     memory: String,
     /// Print JSON Lines

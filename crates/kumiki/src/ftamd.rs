@@ -33,7 +33,8 @@ pub(crate) struct FtamdArgs {
 
 #[derive(Subcommand, Debug)]
 enum FtamdCommand {
-    /// Print a line for a file of passwords, or put it there; the password comes from the terminal or from standard input
+    /// Print a line for a file of passwords, or put it there; the password comes from the terminal or from standard
+    /// input
     Password {
         /// The user
         user: String,
@@ -53,10 +54,12 @@ struct Served {
     /// The octets of one data element that is sent, where a file may be cut anywhere
     #[arg(long, value_name = "SIZE", default_value = "8000B", help_heading = "How callers reach it")]
     element: String,
-    /// A transfer that broke is kept for so long, with its locks, so that its user can go on with it (F-RECOVER); 0: it is given up at once
+    /// A transfer that broke is kept for so long, with its locks, so that its user can go on with it (F-RECOVER); 0: it
+    /// is given up at once
     #[arg(long, value_name = "TIME", default_value = "10min", help_heading = "Limits")]
     keep: String,
-    /// The most entries of a directory that is listed; one that has more is refused, for a part would be taken for all. kumiki ftam takes 100000
+    /// The most entries of a directory that is listed; one that has more is refused, for a part would be taken for all.
+    /// kumiki ftam takes 100000
     #[arg(
         long,
         value_name = "N",
@@ -65,8 +68,9 @@ struct Served {
         help_heading = "Limits"
     )]
     entries: u32,
-    /// Lines of texts whose control characters end them (FTAM-1 of GeneralString and the like, which kumiki ftam has as text) end with LF in the files here, and with CR LF
-    /// where they are transferred. Sizes, quotas and limits are those of the files here
+    /// Lines of texts whose control characters end them (FTAM-1 of GeneralString and the like, which kumiki ftam has as
+    /// text) end with LF in the files here, and with CR LF where they are transferred. Sizes, quotas and limits are
+    /// those of the files here
     #[arg(long, help_heading = "How callers reach it")]
     text: bool,
 }
@@ -122,7 +126,8 @@ fn belong(path: &Path, file: &std::fs::File) -> std::io::Result<()> {
     })
 }
 
-/// Puts the line of a user into a file, whole or not at all: a responder that reads it meanwhile has the old one. A link stays, and the file that it leads to is replaced.
+/// Puts the line of a user into a file, whole or not at all: a responder that reads it meanwhile has the old one. A
+/// link stays, and the file that it leads to is replaced.
 fn put(path: &Path, user: &str, line: &str) -> std::io::Result<()> {
     let there = match path.canonicalize() {
         Ok(there) => there,

@@ -56,8 +56,8 @@ pub(crate) struct GatewayOptions {
     /// Do not let programs reach this machine's loopback interface by the gateway's address
     #[arg(long)]
     no_loopback: bool,
-    /// The most memory that connections and datagrams may hold at the gateway, whose other ends are slow; beyond, a new connection is refused (its
-    /// program sees ECONNREFUSED), a datagram dropped, and that is said
+    /// The most memory that connections and datagrams may hold at the gateway, whose other ends are slow; beyond, a new
+    /// connection is refused (its program sees ECONNREFUSED), a datagram dropped, and that is said
     #[arg(long, value_name = "SIZE", default_value = "1GiB")]
     gateway_memory: String,
 }
@@ -158,8 +158,9 @@ pub(crate) struct LinkArgs {
     linger: String,
     #[command(flatten)]
     gateway: GatewayOptions,
-    /// Make no namespaces: listen here for SOCKS 5 and HTTP, and let what callers want cross the path. PROGRAM, if there is one, finds it in the usual
-    /// variables (http_proxy, all_proxy); an address of the loopback interface and a port, or a port alone, 0 for a free one
+    /// Make no namespaces: listen here for SOCKS 5 and HTTP, and let what callers want cross the path. PROGRAM, if
+    /// there is one, finds it in the usual variables (http_proxy, all_proxy); an address of the loopback interface and
+    /// a port, or a port alone, 0 for a free one
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = proxy, conflicts_with = "keep_resolver")]
     proxy: Option<SocketAddr>,
     /// Leave /etc/resolv.conf to PROGRAM as it is: without this it names the gateway, which asks this host's resolver

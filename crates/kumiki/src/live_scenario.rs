@@ -55,7 +55,8 @@ pub(crate) struct LiveArgs {
     /// Fixes what is random; `seed` of the file's `[run]` unless given
     #[arg(long)]
     seed: Option<u64>,
-    /// How long what programs have written may take to arrive, when those that are waited for have ended; 0s: it is lost
+    /// How long what programs have written may take to arrive, when those that are waited for have ended; 0s: it is
+    /// lost
     #[arg(long, value_name = "TIME", default_value = "10s")]
     linger: String,
     #[command(flatten)]

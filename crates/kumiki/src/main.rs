@@ -1,13 +1,14 @@
 //! The `kumiki` program.
 //!
 //! Results go to standard output and below `--out`; progress and errors go to standard error. Exit status: 0 all went
-//! well, 1 it ran and failed, 2 the command line or an input file is wrong, and then nothing was written, 130 or 143 a signal has ended it;
-//! `kumiki ppp`, `kumiki ftam` and `kumiki mms` have more, and `kumiki link` has those of its program.
+//! well, 1 it ran and failed, 2 the command line or an input file is wrong, and then nothing was written, 130 or 143 a
+//! signal has ended it; `kumiki ppp`, `kumiki ftam` and `kumiki mms` have more, and `kumiki link` has those of its
+//! program.
 
 #![deny(clippy::print_stderr)]
 
-/// A line on standard error. Whoever closed it, or has no room for it, is not told; the exit status still is, where `eprintln!` would end in a
-/// panic with another one.
+/// A line on standard error. Whoever closed it, or has no room for it, is not told; the exit status still is, where
+/// `eprintln!` would end in a panic with another one.
 macro_rules! tell {
     ($($it:tt)*) => {{
         use std::io::Write as _;

@@ -46,7 +46,8 @@ enum MmsCommand {
 /// Who, and how.
 #[derive(Args, Debug)]
 struct Common {
-    /// The password for association control is the first line of this file; else it is that of KUMIKI_MMS_PASSWORD; else there is none
+    /// The password for association control is the first line of this file; else it is that of KUMIKI_MMS_PASSWORD;
+    /// else there is none
     #[arg(long, value_name = "FILE")]
     password_file: Option<PathBuf>,
     #[command(flatten)]
@@ -61,7 +62,8 @@ struct Common {
 /// How files are fetched.
 #[derive(Args, Debug)]
 struct Pieces {
-    /// The most pieces of a file that are asked for at a time; more than one makes use of a long line, with responders that answer in order
+    /// The most pieces of a file that are asked for at a time; more than one makes use of a long line, with responders
+    /// that answer in order
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     window: u32,
 }
@@ -77,7 +79,8 @@ struct Get {
     /// Where it goes: a file, a directory, or - for standard output; its own name in this directory unless given
     #[arg(value_name = "TARGET")]
     target: Option<PathBuf>,
-    /// Keep what has come where it breaks (TARGET.part), and go on from there the next time if size and date are the same
+    /// Keep what has come where it breaks (TARGET.part), and go on from there the next time if size and date are the
+    /// same
     #[arg(long)]
     resume: bool,
     #[command(flatten)]

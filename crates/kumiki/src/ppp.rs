@@ -27,9 +27,10 @@ use crate::live::{BACKLOG, option};
                   other in, 5 it was up and the line or the peer was lost, 6 the line leads back to us."
 )]
 pub(crate) struct PppArgs {
-    /// The line: tty:PATH or tty:PATH,SPEED (a serial device or pseudo terminal), unix:PATH (a stream socket to connect to),
-    /// listen:PATH (one to wait on), fd:N (a descriptor that is open already), pty (a new pseudo terminal, whose name is
-    /// printed), stdio, exec:COMMAND (a program's standard streams; where the command has {fd}, that descriptor of its)
+    /// The line: tty:PATH or tty:PATH,SPEED (a serial device or pseudo terminal), unix:PATH (a stream socket to connect
+    /// to), listen:PATH (one to wait on), fd:N (a descriptor that is open already), pty (a new pseudo terminal, whose
+    /// name is printed), stdio, exec:COMMAND (a program's standard streams; where the command has {fd}, that descriptor
+    /// of its)
     #[arg(value_name = "LINE")]
     line: Opening,
     /// Our address and the peer's; one that is left out is for the peer to say
@@ -45,7 +46,8 @@ pub(crate) struct PppArgs {
     #[command(flatten)]
     timing: Timing,
 
-    /// Set anything of a layer, as docs/settings.md lists it: tcp.sack=false, hdlc.opening_flag=false; may be given several times
+    /// Set anything of a layer, as docs/settings.md lists it: tcp.sack=false, hdlc.opening_flag=false; may be given
+    /// several times
     #[arg(long, value_name = "LAYER.KEY=VALUE", help_heading = "Layers and files")]
     set: Vec<String>,
     /// Write every frame to this file, as pcapng
@@ -53,8 +55,8 @@ pub(crate) struct PppArgs {
     pcap: Option<PathBuf>,
     #[command(flatten)]
     snap: Snap,
-    /// Keep the octets of the line: PREFIX.sent and PREFIX.received, for `kumiki decode`, and PREFIX.pppdump with times, for
-    /// pppdump and Wireshark
+    /// Keep the octets of the line: PREFIX.sent and PREFIX.received, for `kumiki decode`, and PREFIX.pppdump with
+    /// times, for pppdump and Wireshark
     #[arg(long, value_name = "PREFIX", help_heading = "Layers and files")]
     record: Option<PathBuf>,
     /// Misbehave as this file says (docs/ppp.md)
@@ -121,8 +123,8 @@ struct AuthArgs {
     /// The peer must say who it is, by one of these methods
     #[arg(long, value_name = "METHOD")]
     auth: Option<Method>,
-    /// Who may come in, a name and a secret on each line of this file, which nobody else may read; our own name's is ours, unless the environment variable
-    /// KUMIKI_PPP_SECRET has one
+    /// Who may come in, a name and a secret on each line of this file, which nobody else may read; our own name's is
+    /// ours, unless the environment variable KUMIKI_PPP_SECRET has one
     #[arg(long, value_name = "FILE")]
     secrets: Option<PathBuf>,
     /// Our own name

@@ -38,7 +38,8 @@ pub(crate) struct StackArgs {
     /// Give Linux this address at its end of the device, such as 10.9.0.1/24, and bring the device up
     #[arg(long, value_name = "ADDRESS/PREFIX", requires = "tun")]
     linux: Option<Network>,
-    /// A router at the other end of the device, such as 10.9.0.1: it gets what is for other networks; may be given for each version of IP
+    /// A router at the other end of the device, such as 10.9.0.1: it gets what is for other networks; may be given for
+    /// each version of IP
     #[arg(long, value_name = "ADDRESS", requires = "tun")]
     via: Vec<IpAddr>,
     /// The largest datagram, in octets
@@ -56,7 +57,8 @@ pub(crate) struct StackArgs {
     /// Sockets of each
     #[arg(long, default_value_t = Limits::default().sockets, value_parser = some)]
     sockets: usize,
-    /// The most memory that all connections and datagrams may hold: new connections are reset beyond it, and datagrams dropped
+    /// The most memory that all connections and datagrams may hold: new connections are reset beyond it, and datagrams
+    /// dropped
     #[arg(long, value_name = "SIZE", default_value = "256MiB")]
     memory: String,
 }

@@ -18,7 +18,8 @@ pub(crate) struct X25Args {
 enum X25Command {
     /// Switch calls between XOT, links of LAPB and the kernel's packet layer, by X.121 address
     Switch(Box<switch::SwitchArgs>),
-    /// A PAD (X.3, X.28, X.29): a terminal that calls hosts over XOT, a door for terminals, or a host that takes their calls
+    /// A PAD (X.3, X.28, X.29): a terminal that calls hosts over XOT, a door for terminals, or a host that takes their
+    /// calls
     Pad(Box<pad::PadArgs>),
 }
 

@@ -1,4 +1,5 @@
-//! Kept inputs of a target: one tar.gz, so that ten thousand files of a few octets are not ten thousand files of the repository.
+//! Kept inputs of a target: one tar.gz, so that ten thousand files of a few octets are not ten thousand files of the
+//! repository.
 //!
 //! The same inputs give the same octets: entries stand in the order of their names, without times and owners.
 

@@ -1,4 +1,5 @@
-//! A crate asks for what it uses of `kumiki-wire`, so that it builds by itself and not only beside others that ask for more.
+//! A crate asks for what it uses of `kumiki-wire`, so that it builds by itself and not only beside others that ask for
+//! more.
 //!
 //! | Rule | Says |
 //! |---|---|

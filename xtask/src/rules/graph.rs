@@ -32,8 +32,8 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// The words of a line, and those that names are put together of: `EcnUse` is itself and two. A number behind a letter and a point, as in
-/// `X.25`, belongs to it.
+/// The words of a line, and those that names are put together of: `EcnUse` is itself and two. A number behind a letter
+/// and a point, as in `X.25`, belongs to it.
 fn words(line: &str) -> impl Iterator<Item = String> {
     let line = line.replace("X.", "X");
     let runs: Vec<String> = line.split(|it: char| !it.is_ascii_alphanumeric()).map(str::to_owned).collect();

@@ -16,7 +16,8 @@ use crate::tree::Tree;
 /// Words that say nothing about the content.
 const EMPTY: [&str; 8] = ["util", "utils", "common", "helper", "helpers", "misc", "manager", "managers"];
 
-/// Names of types that say nothing to who meets them away from their module, and that a search does not find among sentences.
+/// Names of types that say nothing to who meets them away from their module, and that a search does not find among
+/// sentences.
 const VAGUE: &str = "About Against Ahead Apart Around As Aside Asked At Away Before Begins Between Blame By Came Cloud Coming Course Dice \
     Docket Doing Each Ear Far Few Flying Followed Following Found Front Given Handed Happened Hear Heed Here How Judged Kept Known Later Leaving \
     Lesson Liar Lie Looked Made Make Manner Many Maybe Met Moment Most Near News Nobody Nowhere Of Off On Others Out Over Own Ran Reach Rest \

@@ -9,7 +9,8 @@ use std::collections::BTreeSet;
 use crate::finding::Finding;
 use crate::tree::Tree;
 
-/// The crates of the families. XTP is one protocol, whose `mod.rs` is the crate's `lib.rs`; it has the other folders of a protocol directly below.
+/// The crates of the families. XTP is one protocol, whose `mod.rs` is the crate's `lib.rs`; it has the other folders of
+/// a protocol directly below.
 const FAMILIES: [&str; 6] = ["inet", "atm", "ppp", "x25", "osi", "files"];
 const ROWS: [&str; 4] = ["Specification", "Above", "Below", "Left out"];
 const RULE: &str = "protocol";

@@ -4,8 +4,8 @@
 //! |---|---|
 //! | standard | every label of RFC 9293 appendix B stands in `docs/rfc9293.toml`; a MUST, SHLD or REC has a place in the code and a test, or says why it is unmet, and then has no test; no label is written that the RFC does not have; `docs/rfc9293.md` is what these give |
 //!
-//! How a label is written: STYLE.md, section Tests. `docs/rfc9293.md` names items and not lines, so that it changes only
-//! when the answer does; `cargo xtask standard MUST-18` prints the lines.
+//! How a label is written: STYLE.md, section Tests. `docs/rfc9293.md` names items and not lines, so that it changes
+//! only when the answer does; `cargo xtask standard MUST-18` prints the lines.
 //!
 //! Left out: whether a test would really fail. Only breaking the code can tell.
 

@@ -4,7 +4,8 @@
 //! |---|---|
 //! | wheel | each package that `kumiki-python` alone builds on has the features that it has in a build of the whole workspace |
 //!
-//! Where one differs, all that stands on it is built a second time: 220 s of CPU when hyper first asked for a feature of smallvec.
+//! Where one differs, all that stands on it is built a second time: 220 s of CPU when hyper first asked for a feature
+//! of smallvec.
 
 use std::collections::BTreeSet;
 

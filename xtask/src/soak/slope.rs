@@ -1,7 +1,7 @@
 //! Whether a figure grows, although it is never twice the same.
 //!
-//! A straight line through the figures of all minutes but those of the beginning, by least squares. It is a slope where its standard error
-//! says that it is no chance, and where what it comes to over the whole time matters.
+//! A straight line through the figures of all minutes but those of the beginning, by least squares. It is a slope where
+//! its standard error says that it is no chance, and where what it comes to over the whole time matters.
 
 /// Fewer minutes show no slope.
 pub(super) const LEAST: usize = 8;

@@ -1,7 +1,7 @@
 //! What is drawn, and how.
 //!
-//! Nothing here is drawn as a floating-point number with a logarithm in it: sizes and times that spread over decades are
-//! drawn as a power of two and the bits below it, so that a seed means the same case on every machine.
+//! Nothing here is drawn as a floating-point number with a logarithm in it: sizes and times that spread over decades
+//! are drawn as a power of two and the bits below it, so that a seed means the same case on every machine.
 
 use kumiki_graph::{Duration, Rng};
 

@@ -1,7 +1,7 @@
 //! What a seed decides beyond the rest: parts of the standard that most connections do without.
 //!
-//! Each has draws of its own, so that one more changes nothing else of a seed: it gets a function here, a stream, and a line
-//! in [`extras`].
+//! Each has draws of its own, so that one more changes nothing else of a seed: it gets a function here, a stream, and a
+//! line in [`extras`].
 
 use kumiki_graph::{Duration, Instant, KeepAlive};
 use kumiki_inet::tcp::config::SynCookies;
@@ -92,8 +92,8 @@ pub(super) fn flood(dice: &mut CaseRng, end: &mut End, line: &Line) {
     });
 }
 
-/// All of a window lost at once, and again and again, mostly without SACK to tell of it: what F-RTO, probes of the tail and
-/// back-off are for. One case in six; enough is written in one direction that there is something to lose.
+/// All of a window lost at once, and again and again, mostly without SACK to tell of it: what F-RTO, probes of the tail
+/// and back-off are for. One case in six; enough is written in one direction that there is something to lose.
 pub(super) fn whole_flights(dice: &mut CaseRng, stack: Stack, ends: [&mut End; 2], line: &mut Line) {
     if !dice.one_in(6) {
         return;

@@ -8,8 +8,8 @@ use super::{AbortTime, End, Finish, Line, MOST_OCTETS, Reading, Writing, xtp};
 /// How much goes in each direction, and in which pieces.
 ///
 /// One direction in 32 is empty; one in 32 of the others has 1 to 64 MiB, the rest 1 octet to 1 MiB, every power of two
-/// as likely. Then it is cut so that it takes at most 40,000 full segments, 4,000 windows, or 500 segments where nothing
-/// controls congestion, and a slow writer or reader at most a few thousand steps.
+/// as likely. Then it is cut so that it takes at most 40,000 full segments, 4,000 windows, or 500 segments where
+/// nothing controls congestion, and a slow writer or reader at most a few thousand steps.
 pub(super) fn volume(dice: &mut CaseRng, ends: [&mut End; 2], line: &Line) {
     let [near, far] = ends;
     let one_way = dice.below(3);

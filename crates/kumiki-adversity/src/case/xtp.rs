@@ -8,8 +8,8 @@ use super::{ControlForgery, End, Line, Stack, Version, hosts};
 
 /// The first stream of these draws.
 const FIRST: u64 = 40;
-/// XTP puts at least so many octets into a packet, behind its header and that of IPv4: no smaller MTU, so that only IP's own
-/// tests have fragments, whose wrong bits could make up for each other.
+/// XTP puts at least so many octets into a packet, behind its header and that of IPv4: no smaller MTU, so that only
+/// IP's own tests have fragments, whose wrong bits could make up for each other.
 const LEAST_MTU: u32 = 20 + 32 + 128;
 /// No rate makes a program wait longer than this for all of its octets.
 const MOST_SECONDS: u64 = 2_000;
@@ -25,7 +25,8 @@ pub(super) fn stack(seed: u64, stack: Stack, version: Version) -> Stack {
     dice.pick(&[Stack::Ethernet, Stack::Fddi], stack)
 }
 
-/// Somebody who makes up control packets, over IP in one case of four, there in either direction half of the time; and what has a wrong bit is lost where frames have a sum.
+/// Somebody who makes up control packets, over IP in one case of four, there in either direction half of the time; and
+/// what has a wrong bit is lost where frames have a sum.
 pub(super) fn third_parties(seed: u64, stack: Stack, line: &mut Line) {
     let dice = &mut CaseRng::new(seed, FIRST + 5);
     if !stack.has_ip() {

@@ -22,7 +22,8 @@ struct Acceptability {
 }
 
 impl Acceptability {
-    /// Of one that occupies `start` to `end` and acknowledges what is below `ack`. Up to `had` the end may have had all before it.
+    /// Of one that occupies `start` to `end` and acknowledges what is below `ack`. Up to `had` the end may have had all
+    /// before it.
     fn of(
         (start, end, ack): (i64, i64, i64),
         had: i64,
@@ -39,17 +40,18 @@ impl Acceptability {
             (true, false) => start == expected,
             (true, true) => within(start) || within(end - 1),
         };
-        // RCV.WND has up to one unit of the scale, less one octet, more than the end could say (RFC 7323 section 2.3: SEG.WND =
-        // RCV.WND >> Rcv.Wind.Shift), and what is acceptable goes by RCV.WND.
+        // RCV.WND has up to one unit of the scale, less one octet, more than the end could say (RFC 7323 section 2.3:
+        // SEG.WND = RCV.WND >> Rcv.Wind.Shift), and what is acceptable goes by RCV.WND.
         let within_unit = expected <= start && start < receiving.edge + (1 << own_shift) - 1;
-        // What came ahead of its turn, or as a probe of the closed window, may have been kept or not, so that RCV.NXT is not known until
-        // the end tells of it: it is at `had` at the most, or after this segment at what has come now.
+        // What came ahead of its turn, or as a probe of the closed window, may have been kept or not, so that RCV.NXT
+        // is not known until the end tells of it: it is at `had` at the most, or after this segment at what has come
+        // now.
         let stale = expected <= start && start < had && end <= had;
         // Nor is the edge, where something was taken in this instant: the answer that moves it is seen later.
         let next = expected <= start && (start <= receiving.nxt || receiving.took_at == Some(now));
         let plausible = ack >= sending.una.max(1) && ack <= sending.max;
-        // An old acknowledgment says nothing, but the text with it counts (RFC 9293 section 3.10.7.4; RFC 5961 section 5.2 sets the
-        // bound).
+        // An old acknowledgment says nothing, but the text with it counts (RFC 9293 section 3.10.7.4; RFC 5961 section
+        // 5.2 sets the bound).
         let outdated = ack < sending.una && ack >= (sending.una - sending.most_window).max(1);
         Self { acceptable, near: within_unit || next, stale, plausible, credible: plausible || outdated }
     }
@@ -112,8 +114,8 @@ impl Checker {
         }
     }
 
-    /// A SYN that came more than once may have been answered more than once before the answer that is seen here, which then is no
-    /// measure for the end (Karn's rule).
+    /// A SYN that came more than once may have been answered more than once before the answer that is seen here, which
+    /// then is no measure for the end (Karn's rule).
     pub(super) fn doubt_answer(&mut self) {
         let (Some(sending), Some(receiving)) = (&mut self.sending, &self.receiving) else {
             return;
@@ -208,8 +210,8 @@ impl Checker {
         }
     }
 
-    /// The end takes notice of the acknowledgment and the window of a segment that occupies `start` to `end`; the peer's windows are
-    /// in units of 2^`shift`.
+    /// The end takes notice of the acknowledgment and the window of a segment that occupies `start` to `end`; the
+    /// peer's windows are in units of 2^`shift`.
     fn take_ack(&mut self, now: Instant, header: &Header, (start, end): (i64, i64), shift: u32) {
         let has_sack = self.has_sack();
         let Some(sending) = &mut self.sending else {

@@ -12,30 +12,31 @@
 //! Nobody may wait longer than the standard lets it wait. That is four bounds; where all of them are kept and the line
 //! passes what it is given, the connection goes on.
 //!
-//! 1. *What is not acknowledged is retransmitted.* An octet at SND.UNA (or a SYN or FIN) that was sent is retransmitted at the
-//!    latest after RTO * 2^n, n being how often the timer can have expired since the last valid round-trip sample (RFC 6298
-//!    rules 5.3 to 5.6; Karn's rule keeps n where anything that was sent twice is acknowledged and there are no timestamps).
-//!    RTO is an upper bound: RFC 6298's estimator is run with every round trip that the end can have taken for a sample; before
-//!    the first, it is the initial value or 3 s. No wait is longer than the configured maximum (rule 2.5). Two things start the
-//!    timer again, with SACK and RACK only: whatever is retransmitted (RFC 6675 section 6 lets an end do so), and, once and no
-//!    later than the timer would have expired, new data, which may be a tail loss probe (RFC 8985 sections 7.2 and 7.3).
-//!    With ECN an acknowledgment that may tell of marks does so, once and no later (RFC 3168 section 6.1.2: where the window is a
-//!    single segment).
-//! 2. *What waits is sent.* Where nothing is under way and the program's octets wait: within the override time-out where
-//!    the peer's window is open (RFC 9293 section 3.8.6.2.1), or within the RTO of any acknowledgment where congestion marks may
-//!    be told of (RFC 3168 section 6.1.2: the window may be a single segment that they forbid to send); where it is closed, within RTO * 2^n, n counting probes too, up to
-//!    60 s or the maximum of RTO, whichever is longer (section 3.8.6.1, SHLD-29, SHLD-30; MUST-36). The octet of a probe is one
-//!    that waits, until the window opens for it. The window is the one of the last segment that counts by SND.WL1 and SND.WL2,
-//!    also where that has overtaken a later one.
-//! 3. *What arrives is answered.* Within 0.5 s (MUST-40) whatever text arrives, old or new, draws a segment, and what was
-//!    next in order and within the window is acknowledged by it. Answers to what is not
-//!    acceptable may be limited (RFC 5961 section 7): none is owed to what PAWS refuses, nor to copies where the same was
-//!    acknowledged within the last 0.5 s.
+//! 1. *What is not acknowledged is retransmitted.* An octet at SND.UNA (or a SYN or FIN) that was sent is retransmitted
+//!    at the latest after RTO * 2^n, n being how often the timer can have expired since the last valid round-trip
+//!    sample (RFC 6298 rules 5.3 to 5.6; Karn's rule keeps n where anything that was sent twice is acknowledged and
+//!    there are no timestamps). RTO is an upper bound: RFC 6298's estimator is run with every round trip that the end
+//!    can have taken for a sample; before the first, it is the initial value or 3 s. No wait is longer than the
+//!    configured maximum (rule 2.5). Two things start the timer again, with SACK and RACK only: whatever is
+//!    retransmitted (RFC 6675 section 6 lets an end do so), and, once and no later than the timer would have expired,
+//!    new data, which may be a tail loss probe (RFC 8985 sections 7.2 and 7.3). With ECN an acknowledgment that may
+//!    tell of marks does so, once and no later (RFC 3168 section 6.1.2: where the window is a single segment).
+//! 2. *What waits is sent.* Where nothing is under way and the program's octets wait: within the override time-out
+//!    where the peer's window is open (RFC 9293 section 3.8.6.2.1), or within the RTO of any acknowledgment where
+//!    congestion marks may be told of (RFC 3168 section 6.1.2: the window may be a single segment that they forbid to
+//!    send); where it is closed, within RTO * 2^n, n counting probes too, up to 60 s or the maximum of RTO, whichever
+//!    is longer (section 3.8.6.1, SHLD-29, SHLD-30; MUST-36). The octet of a probe is one that waits, until the window
+//!    opens for it. The window is the one of the last segment that counts by SND.WL1 and SND.WL2, also where that has
+//!    overtaken a later one.
+//! 3. *What arrives is answered.* Within 0.5 s (MUST-40) whatever text arrives, old or new, draws a segment, and what
+//!    was next in order and within the window is acknowledged by it. Answers to what is not acceptable may be limited
+//!    (RFC 5961 section 7): none is owed to what PAWS refuses, nor to copies where the same was acknowledged within the
+//!    last 0.5 s.
 //! 4. *The acknowledgment clock goes on after a time-out.* Where all that was sent since the time-out has arrived, as
-//!    acknowledgments tell, duplicates of new data included (RFC 5682 sections 2.1 and 3.1 step 3), nothing is on the way, and what
-//!    was lost follows within two round trips, for pacing and RACK's reordering window. A time-out is what follows a
-//!    silence of at least two round trips, so that what was sent before is not on the way either; where it may have been for
-//!    nothing, the rule does not hold.
+//!    acknowledgments tell, duplicates of new data included (RFC 5682 sections 2.1 and 3.1 step 3), nothing is on the
+//!    way, and what was lost follows within two round trips, for pacing and RACK's reordering window. A time-out is
+//!    what follows a silence of at least two round trips, so that what was sent before is not on the way either; where
+//!    it may have been for nothing, the rule does not hold.
 //!
 //! Where timers of the end expire only on a beat, two beats are added.
 

@@ -67,9 +67,9 @@ impl Checker {
         if !seen.text.is_empty() {
             self.breaks(now, "malformed", || "a SYN with text".to_owned());
         }
-        // Who listens on answers an old SYN that comes when the connection is over (RFC 9293 section 3.5, figure 9), by the same ISS
-        // where its clock has not moved since. An answer of the instant in which it ended may be older than the end: unless more
-        // than the SYN was acknowledged.
+        // Who listens on answers an old SYN that comes when the connection is over (RFC 9293 section 3.5, figure 9), by
+        // the same ISS where its clock has not moved since. An answer of the instant in which it ended may be older
+        // than the end: unless more than the SYN was acknowledged.
         let over = self.passive && self.facts.over();
         let is_new = over && self.receiving.as_ref().is_some_and(|receiving| receiving.acked > 1);
         let again = !is_new && self.sending.as_ref().is_some_and(|sending| sending.iss == header.seq);
@@ -92,8 +92,8 @@ impl Checker {
             self.sent_ack(now, header, true);
         }
         if let Some(sending) = &mut self.sending {
-            // Where SYNs cross, the answer may be here while the SYN is retransmitted: Karn's rule leaves no sample then, but a
-            // timestamp may tell which SYN was answered.
+            // Where SYNs cross, the answer may be here while the SYN is retransmitted: Karn's rule leaves no sample
+            // then, but a timestamp may tell which SYN was answered.
             if again {
                 sending.trips.doubt();
             }

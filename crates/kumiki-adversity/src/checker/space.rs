@@ -40,8 +40,8 @@ pub(super) struct Sending {
     pub(super) una: i64,
     /// The same by segments that are acceptable only to an end that has more room than its scaled window could say.
     pub(super) perhaps: i64,
-    /// The highest acknowledgment in anything intact, and when it came: an end that has opened its window, and not told yet, takes
-    /// what seems to be out of window here.
+    /// The highest acknowledgment in anything intact, and when it came: an end that has opened its window, and not told
+    /// yet, takes what seems to be out of window here.
     pub(super) heard: (i64, Instant),
     /// After the highest position that the peer has ever had room for, and the same by acceptable segments only.
     pub(super) edge: i64,
@@ -51,8 +51,8 @@ pub(super) struct Sending {
     pub(super) wl: (i64, i64),
     /// MAX.SND.WND at the least.
     pub(super) most_window: i64,
-    /// When it last changed and what it was before, at the least and at the most; an end may not have taken yet what comes in the
-    /// same instant.
+    /// When it last changed and what it was before, at the least and at the most; an end may not have taken yet what
+    /// comes in the same instant.
     changed_edge: (Instant, i64, i64),
     /// The highest one of segments that the end may have taken for acceptable, or not.
     doubtful_edge: i64,
@@ -161,7 +161,8 @@ impl Sending {
         }
     }
 
-    /// Something that occupies `start` to `end` was sent, which is a probe of the closed window or not; `sack`: SACK is on.
+    /// Something that occupies `start` to `end` was sent, which is a probe of the closed window or not; `sack`: SACK is
+    /// on.
     pub(super) fn occupies(
         &mut self,
         now: Instant,
@@ -171,8 +172,8 @@ impl Sending {
         sack: bool,
     ) {
         let silence = now.saturating_since(self.active);
-        // What was sent when there was room for it, and is behind the edge now, is retransmitted by the retransmission timer (RFC 9293
-        // section 3.8.6, SHLD-16).
+        // What was sent when there was room for it, and is behind the edge now, is retransmitted by the retransmission
+        // timer (RFC 9293 section 3.8.6, SHLD-16).
         let probe = if start >= self.max || self.probed == Some(start) { probe } else { Probe::No };
         let (doubtful, surely) = (probe == Probe::Perhaps, probe == Probe::Surely);
         let probe = doubtful || surely;
@@ -196,7 +197,8 @@ impl Sending {
             clock.on_sent(start, end);
         }
         if start < self.una && self.before.0 == now {
-            // It was retransmitted before the end took the acknowledgment that came in the same instant, which then is no measure.
+            // It was retransmitted before the end took the acknowledgment that came in the same instant, which then is
+            // no measure.
             let (_, trips, backed_off) = &self.before;
             self.trips.or(trips);
             self.backed_off = self.backed_off.max(*backed_off);
@@ -240,8 +242,9 @@ impl Sending {
                 first: now,
                 last: now,
                 again: surely,
-                // Of a probe no measure is taken, of anything else one is. What goes with something that is retransmitted goes for the
-                // first time itself: a measure may be taken of it (RFC 6298 section 3) or none.
+                // Of a probe no measure is taken, of anything else one is. What goes with something that is
+                // retransmitted goes for the first time itself: a measure may be taken of it (RFC 6298 section 3) or
+                // none.
                 forgotten: doubtful || (start < self.max && !grows),
                 sacked: false,
             });
@@ -292,7 +295,8 @@ impl Sending {
         }
     }
 
-    /// The round trip that an acknowledgment of everything before `ack` tells of, which may have been heard at `heard_at`.
+    /// The round trip that an acknowledgment of everything before `ack` tells of, which may have been heard at
+    /// `heard_at`.
     fn sample(&self, now: Instant, ack: i64, heard_at: Instant, echo: Option<u32>) -> Sample {
         let mut once = true;
         let mut trip: Option<(Duration, Duration)> = None;
@@ -320,7 +324,8 @@ impl Sending {
                 let tick = Duration::from_millis(1);
                 trip = Some(widened(trip, age.saturating_sub(tick)));
                 trip = Some(widened(trip, age + tick));
-                // What was sent before the last copy may be told of by an acknowledgment that repeats one that was lost.
+                // What was sent before the last copy may be told of by an acknowledgment that repeats one that was
+                // lost.
                 told = copied.is_none_or(|at| age <= now.saturating_since(at) + tick);
             }
         }
@@ -354,7 +359,8 @@ impl Sending {
         }
     }
 
-    /// Whether a single octet at `start` is a probe of the closed window: by every edge that the end can have now, or by some.
+    /// Whether a single octet at `start` is a probe of the closed window: by every edge that the end can have now, or
+    /// by some.
     pub(super) fn probe(&self, now: Instant, start: i64) -> Probe {
         let least = match self.changed_edge {
             (at, least, _) if at == now => least.min(self.last_edge),
@@ -387,13 +393,13 @@ impl Sending {
         }
     }
 
-    /// An acknowledgment has come, which may have told of marks: RFC 3168 section 6.1.2, "the sending TCP MUST reset the
-    /// retransmit timer on receiving the ECN-Echo packet when the congestion window is one. The sending TCP will then be
-    /// able to send a new packet only when the retransmit timer expires." Later echoes of the same window of data are
-    /// nothing to react to, and later samples do not move a timer that is running.
+    /// An acknowledgment has come, which may have told of marks: RFC 3168 section 6.1.2, "the sending TCP MUST reset
+    /// the retransmit timer on receiving the ECN-Echo packet when the congestion window is one. The sending TCP will
+    /// then be able to send a new packet only when the retransmit timer expires." Later echoes of the same window of
+    /// data are nothing to react to, and later samples do not move a timer that is running.
     ///
-    /// So the timer of what is under way may start again, once for each window of data: as long as nothing more is acknowledged no
-    /// second time. `sack`: SACK is on.
+    /// So the timer of what is under way may start again, once for each window of data: as long as nothing more is
+    /// acknowledged no second time. `sack`: SACK is on.
     pub(super) fn perhaps_marked(&mut self, now: Instant, bounds: &Bounds, sack: bool) {
         self.held_until = self.held_until.max(bounds.held_until(now, self));
         if bounds.ecn && self.is_busy() && now <= bounds.unmarked(self, sack) {
@@ -452,7 +458,8 @@ impl Receiving {
         }
     }
 
-    /// A segment was sent that acknowledges everything before `ack`, which is RCV.NXT (RFC 9293 section 3.10.7.4: <ACK=RCV.NXT>).
+    /// A segment was sent that acknowledges everything before `ack`, which is RCV.NXT (RFC 9293 section 3.10.7.4:
+    /// <ACK=RCV.NXT>).
     pub(super) fn answered(&mut self, now: Instant, ack: i64) {
         // What came in this instant may be taken after it.
         if now > self.came_at {

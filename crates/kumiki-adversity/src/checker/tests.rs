@@ -93,7 +93,8 @@ impl Bench {
         Options { timestamps: self.timestamps.then_some((value, 1)), ..Options::NONE }
     }
 
-    /// An acknowledgment of `acked` octets of ours, with TSecr `echo` and a SACK block from the first to the second of `sack`.
+    /// An acknowledgment of `acked` octets of ours, with TSecr `echo` and a SACK block from the first to the second of
+    /// `sack`.
     fn echo(&mut self, ms: u64, acked: u32, echo: u32, sack: Option<(u32, u32)>) {
         let mut options = Options { timestamps: Some((1, echo)), ..Options::NONE };
         if let Some((left, right)) = sack {
@@ -212,8 +213,8 @@ fn a_syn_that_comes_again_moves_no_edge() {
 
 #[test]
 fn what_a_window_shrank_away_from_is_no_probe() {
-    // The round trip took 10 ms. One octet is under way when the window closes over it, and is retransmitted: after that the
-    // next one is due in two time-outs, for nobody knows which copy was acknowledged.
+    // The round trip took 10 ms. One octet is under way when the window closes over it, and is retransmitted: after
+    // that the next one is due in two time-outs, for nobody knows which copy was acknowledged.
     let mut bench = Bench::new();
     bench.text(20, 0, 1);
     let closed = header(Flags::ACK, PEER.wrapping_add(1), OWN + 1, 0, Options::NONE);
@@ -524,7 +525,8 @@ fn a_mark_starts_the_timer_of_what_is_under_way_again() {
     assert_eq!(rule(true, 250), Some((301, "stall")));
 }
 
-/// An octet that went in the instant in which the window shut may have gone before that: then it is no probe, and a measure.
+/// An octet that went in the instant in which the window shut may have gone before that: then it is no probe, and a
+/// measure.
 #[test]
 fn what_was_sent_while_the_window_shut_may_have_been_measured() {
     let rule = |shut| {
@@ -682,8 +684,8 @@ fn who_listens_on_may_answer_an_old_syn_once_the_connection_is_over() {
     }
 }
 
-/// RFC 9293 section 3.10.7.4: what came ahead of its turn may be kept or thrown away (MAY-13), and so RCV.NXT be behind it or not
-/// once the gap is filled.
+/// RFC 9293 section 3.10.7.4: what came ahead of its turn may be kept or thrown away (MAY-13), and so RCV.NXT be behind
+/// it or not once the gap is filled.
 #[test]
 fn what_follows_a_gap_that_is_filled_may_be_in_its_place_or_not() {
     let filled = |ahead| {
@@ -713,7 +715,8 @@ fn what_follows_a_gap_that_is_filled_may_be_in_its_place_or_not() {
     assert_eq!(bench.rule(300), None);
 }
 
-/// A SYN that comes twice, what follows it, and the end of the connection: all in one instant, and the answers after that.
+/// A SYN that comes twice, what follows it, and the end of the connection: all in one instant, and the answers after
+/// that.
 #[test]
 fn an_answer_to_a_syn_may_be_older_than_the_end_of_the_connection() {
     let mut end = Case::of(Transport::Tcp, 0).ends[1].clone();

@@ -1,4 +1,5 @@
-//! How long an end may wait: what its retransmission timer can have come to, and when the acknowledgment clock must go on.
+//! How long an end may wait: what its retransmission timer can have come to, and when the acknowledgment clock must go
+//! on.
 
 use kumiki_graph::{Duration, Instant};
 use kumiki_wire::inet::EcnUse;
@@ -169,7 +170,8 @@ pub(super) struct RttSamples {
 }
 
 impl RttSamples {
-    /// An acknowledgment that tells of a round trip between `low` and `high`; `sure`: the standard wants it to be a sample.
+    /// An acknowledgment that tells of a round trip between `low` and `high`; `sure`: the standard wants it to be a
+    /// sample.
     pub(super) fn take(&mut self, low: Duration, high: Duration, sure: bool, bounds: &Bounds) {
         let trip = (bounds.in_ticks(low), bounds.in_ticks(high));
         self.longest = self.longest.max(high);
@@ -222,7 +224,8 @@ impl Bounds {
 pub(super) struct Clock {
     /// What was sent before the time-out ends here ("recover").
     recover: i64,
-    /// What was retransmitted since then ends here; from here on all was lost, or is on its way for longer than anything was.
+    /// What was retransmitted since then ends here; from here on all was lost, or is on its way for longer than
+    /// anything was.
     resent: i64,
     /// Segments of new data since then, and those of them that have come, as far as duplicates or SACK tell.
     news: u32,

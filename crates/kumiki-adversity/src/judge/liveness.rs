@@ -1,41 +1,51 @@
-//! How many packets and how much time a case may take: who ends in order after 40 million packets for 160 kB is not well.
+//! How many packets and how much time a case may take: who ends in order after 40 million packets for 160 kB is not
+//! well.
 //!
 //! # What is allowed
 //!
-//! A transfer goes on in *steps*: an octet more than a segment (or packet, or the burst of a rate, which a packet never exceeds) holds, a write or a piece of it that the socket layer hands over, a window of the
-//! smaller of both buffers, and a read of a
-//! program that reads in bits each take one. A case has at most 40,000, 4,000, 4,000 and 1,000 of these in one direction (`case::programs`). In
-//! packets, counted at both hosts, so that one that gets through counts twice,
+//! A transfer goes on in *steps*: an octet more than a segment (or packet, or the burst of a rate, which a packet never
+//! exceeds) holds, a write or a piece of it that the socket layer hands over, a window of the smaller of both buffers,
+//! and a read of a program that reads in bits each take one. A case has at most 40,000, 4,000, 4,000 and 1,000 of these
+//! in one direction (`case::programs`). In packets, counted at both hosts, so that one that gets through counts twice,
 //!
 //! ```text
 //! allowed = 2000 + 8 strangers + 40 t + 24 * (steps there / b + steps back / b) * n     b = (1 - loss there)^2 (1 - loss back)^2
 //! ```
 //!
 //! - *24 a step*: a segment and its acknowledgment are four, both retransmitted five times.
-//! - *b*: what is lost is retransmitted, and so is what was only not heard to have come. Where cells are lost, the loss is that of a whole PDU.
-//! - *n* is 1 but where nothing controls congestion: then all of a window is sent in each round trip of which a short queue keeps q, and a
-//!   packet leaves so many times as there are q in half of a window, at its largest where buffers grow by themselves (seed 5301493: a
-//!   send buffer of 14,704 octets was 524,288 within 1.4 s, and each of 725 time-outs sent 920 segments, of which the queue took one). A receiver of XTP is such a queue as well: behind a gap it keeps 128 packets, or one for
-//!   1024 octets of its window (P36), however short they are; and where the sender heeds no flow control, so many as its buffer has room for.
-//! - Where nothing coalesces a write of TCP's user may be as small as the low-water mark of its buffer: a small segment that is acknowledged
-//!   makes room for as small a write, which goes at once, and so on (seed 5308273: 4 octets at a time, where the mark is 1).
-//! - *40 a second* of the t seconds that it took: probes of a shut window, keep-alives, questions of a tail, repetitions while the line is
-//!   down. Each has its own rule for how often it may be; this is far above all of them for long, and never much in all.
+//! - *b*: what is lost is retransmitted, and so is what was only not heard to have come. Where cells are lost, the loss
+//!   is that of a whole PDU.
+//! - *n* is 1 but where nothing controls congestion: then all of a window is sent in each round trip of which a short
+//!   queue keeps q, and a packet leaves so many times as there are q in half of a window, at its largest where buffers
+//!   grow by themselves (seed 5301493: a send buffer of 14,704 octets was 524,288 within 1.4 s, and each of 725
+//!   time-outs sent 920 segments, of which the queue took one). A receiver of XTP is such a queue as well: behind a gap
+//!   it keeps 128 packets, or one for 1024 octets of its window (P36), however short they are; and where the sender
+//!   heeds no flow control, so many as its buffer has room for.
+//! - Where nothing coalesces a write of TCP's user may be as small as the low-water mark of its buffer: a small segment
+//!   that is acknowledged makes room for as small a write, which goes at once, and so on (seed 5308273: 4 octets at a
+//!   time, where the mark is 1).
+//! - *40 a second* of the t seconds that it took: probes of a shut window, keep-alives, questions of a tail,
+//!   repetitions while the line is down. Each has its own rule for how often it may be; this is far above all of them
+//!   for long, and never much in all.
 //! - *8 a stranger* who calls: what answers him passes the other end's plug as well.
 //! - Where third parties shrink windows or make up packets, four times as much.
 //!
-//! In time it is what the line needs for the octets eight times over, what rates, pauses and readers need twice, four times all the time that the line is
-//! down, for each step two round trips at their longest and two seconds (time-outs and delayed acknowledgments) over b, and 20,000 s for ends that
-//! wait for a peer that is gone (`run::IDLE_TIMEOUT` and the user's time-out). Where nothing controls congestion each step of TCP may wait for the maximum of RTO
-//! besides: all goes again at each time-out, a short queue keeps a segment or two of it, and Karn's rule leaves no sample that would end the back-off (seed
-//! 5014882: 124 octets in 120 s). So it is where a queue of one packet loses the second of any two: each acknowledgment is for the head,
-//! which the time-out retransmitted, and for what followed it, and without timestamps and SACK there is no sample (seed 5102611: 84 octets in
-//! 60 s). With a sample each step there may wait for the least RTO and then for twice that (seed 5324443).
+//! In time it is what the line needs for the octets eight times over, what rates, pauses and readers need twice, four
+//! times all the time that the line is down, for each step two round trips at their longest and two seconds (time-outs
+//! and delayed acknowledgments) over b, and 20,000 s for ends that wait for a peer that is gone (`run::IDLE_TIMEOUT`
+//! and the user's time-out). Where nothing controls congestion each step of TCP may wait for the maximum of RTO
+//! besides: all goes again at each time-out, a short queue keeps a segment or two of it, and Karn's rule leaves no
+//! sample that would end the back-off (seed 5014882: 124 octets in 120 s). So it is where a queue of one packet loses
+//! the second of any two: each acknowledgment is for the head, which the time-out retransmitted, and for what followed
+//! it, and without timestamps and SACK there is no sample (seed 5102611: 84 octets in 60 s). With a sample each step
+//! there may wait for the least RTO and then for twice that (seed 5324443).
 //!
-//! The bound is meant to be broken by what goes wrong in kind, not to measure efficiency: `kumiki adversity` prints how much of it was used.
-//! Five seeds that once used more than 24 a step and 2000 said where either was wrong. TCP 167: the strangers were not counted. XTP 5000839, 5004905, 5002546: the stack sent the same again and again (what a
-//! report had no room for, a window of packets that the peer does not take, what a receiver without room had refused), and they use less since. XTP 5000953: 1287 packets of 49 octets in a window that
-//! nothing controls, of which the receiver keeps 128 behind each of many gaps.
+//! The bound is meant to be broken by what goes wrong in kind, not to measure efficiency: `kumiki adversity` prints how
+//! much of it was used. Five seeds that once used more than 24 a step and 2000 said where either was wrong. TCP 167:
+//! the strangers were not counted. XTP 5000839, 5004905, 5002546: the stack sent the same again and again (what a
+//! report had no room for, a window of packets that the peer does not take, what a receiver without room had refused),
+//! and they use less since. XTP 5000953: 1287 packets of 49 octets in a window that nothing controls, of which the
+//! receiver keeps 128 behind each of many gaps.
 
 use kumiki_graph::{Coalesce, Duration, FlowControl, Instant};
 use kumiki_inet::tcp::config::PathMtu;
@@ -103,9 +113,10 @@ fn loss(weather: &Impairment, stack: Stack, octets: u64) -> u64 {
     parts(1.0 - (1.0 - of_units.min(1.0)).powi(units)).min(MOST_LOST)
 }
 
-/// The largest text of a segment or packet from one end to the other, in octets, or a little less: a cookie remembers the next MSS of a
-/// few (28 for one of 255), a source route takes 8 octets, and where the line may have seemed a `black` hole a TCP that looks for such has
-/// gone down to the least MTU for ten minutes (RFC 4821 section 7.7; seed 5323711: 512 octets for 6953).
+/// The largest text of a segment or packet from one end to the other, in octets, or a little less: a cookie remembers
+/// the next MSS of a few (28 for one of 255), a source route takes 8 octets, and where the line may have seemed a
+/// `black` hole a TCP that looks for such has gone down to the least MTU for ten minutes (RFC 4821 section 7.7; seed
+/// 5323711: 512 octets for 6953).
 fn segment(from: &End, to: &End, black: bool) -> u64 {
     let text = Case::segment(from, to);
     if from.xtp.is_some() {
@@ -123,8 +134,9 @@ fn segment(from: &End, to: &End, black: bool) -> u64 {
     u64::from(mss).saturating_sub((TIMESTAMPS + route).into()).max(1)
 }
 
-/// Whether the line may have seemed a black hole: a segment and three copies of it met no answer. It may have been down, losses come in
-/// bursts (seed 5800160: 504 octets for 5719), or are so many that four in a row are to be feared of so many segments.
+/// Whether the line may have seemed a black hole: a segment and three copies of it met no answer. It may have been
+/// down, losses come in bursts (seed 5800160: 504 octets for 5719), or are so many that four in a row are to be feared
+/// of so many segments.
 fn may_seem_black(case: &Case, from: &End, to: &End, octets: u64) -> bool {
     let weather = &case.line.weather;
     let whole = u64::from(Case::segment(from, to)).max(1);
@@ -182,8 +194,8 @@ impl DirectionBounds<'_> {
         }
     }
 
-    /// A round trip is known also where each acknowledgment is for something that was sent twice: by timestamps, or what SACK
-    /// reports. A cookie remembers SACK only by timestamps.
+    /// A round trip is known also where each acknowledgment is for something that was sent twice: by timestamps, or
+    /// what SACK reports. A cookie remembers SACK only by timestamps.
     fn measures_what_is_lost(&self) -> bool {
         let ends = [self.from, self.to];
         ends.iter().all(|end| end.tcp.timestamps) || ends.iter().all(|end| end.tcp.sack && !end.may_send_cookies())
@@ -212,8 +224,8 @@ impl DirectionBounds<'_> {
         1 + out / queue.saturating_mul(2).max(2)
     }
 
-    /// Octets of a write of TCP's user at the least: the socket layer hands it over in pieces, and where nothing coalesces what goes is
-    /// as small as the room that the user was told of.
+    /// Octets of a write of TCP's user at the least: the socket layer hands it over in pieces, and where nothing
+    /// coalesces what goes is as small as the room that the user was told of.
     fn write(&self) -> u64 {
         let piece = self.from.writing.piece.0;
         if self.from.xtp.is_some() {

@@ -28,8 +28,8 @@ pub(super) fn may_end(case: &Case, own: usize, reason: Reason, ends: &[Report; 2
         Reason::Refused => seen.reset_came && (listens_late || gone),
         Reason::TimedOut => case.may_lose() || gone || done || may_stall(case, own),
         Reason::NoSession => seen.reset_came || seen.reset_sent,
-        // Nothing protects the header of IPv6, and who complains of a wrong bit in it is believed as long as nobody has answered.
-        // And ARP gives up.
+        // Nothing protects the header of IPv6, and who complains of a wrong bit in it is believed as long as nobody has
+        // answered. And ARP gives up.
         Reason::Unreachable(_) if !case.stack.has_ip() => case.may_lose(),
         Reason::Unreachable(_) => {
             let weather = case.line.weather.iter();
@@ -57,8 +57,8 @@ fn may_stall(case: &Case, own: usize) -> bool {
     stalls && slow
 }
 
-/// Whether end `own` may wait for ever: it has said that it listens, or has switched off what finds that the peer is gone, or hears of a peer that has done so
-/// and asks as long as all answers to it are lost.
+/// Whether end `own` may wait for ever: it has said that it listens, or has switched off what finds that the peer is
+/// gone, or hears of a peer that has done so and asks as long as all answers to it are lost.
 pub(super) fn may_wait(case: &Case, report: &Report) -> bool {
     let never_gives_up = |end: &End| {
         end.xtp.as_ref().is_some_and(|xtp| {

@@ -6,7 +6,8 @@
 //! | Why here | our routers refuse what has a source route to follow, as most do now (RFC 7126 section 4.3) |
 //! | Left out | strict routes; telling anybody of what cannot go on |
 //!
-//! What is for the gateway goes on to the next address of its route, in whose place it leaves its own. Everything else passes.
+//! What is for the gateway goes on to the next address of its route, in whose place it leaves its own. Everything else
+//! passes.
 
 use core::net::Ipv4Addr;
 
@@ -134,8 +135,8 @@ mod tests {
         data
     }
 
-    /// RFC 791: the pointer is relative to this option, and its smallest legal value is 4; the recorded address takes the
-    /// place of the source address just used.
+    /// RFC 791: the pointer is relative to this option, and its smallest legal value is 4; the recorded address takes
+    /// the place of the source address just used.
     #[test]
     fn a_datagram_goes_on_to_the_next_address_and_leaves_the_gateways() {
         let mut data = datagram(ADDRESS, &[131, 7, 4, 10, 0, 0, 2]);

@@ -18,7 +18,8 @@ use kumiki_xtp::Xtp;
 
 use crate::path::VC;
 
-/// A layer of this kind for host `number` at `own`, where nobody has to be told apart; `below` stands below the first of them.
+/// A layer of this kind for host `number` at `own`, where nobody has to be told apart; `below` stands below the first
+/// of them.
 pub(super) fn layer(
     kind: &str,
     number: usize,

@@ -81,8 +81,8 @@ impl Facts {
         }
     }
 
-    /// What of the octets between `from` and before `to` begins with a tag, and ends a message; both may only be at their
-    /// beginning and end.
+    /// What of the octets between `from` and before `to` begins with a tag, and ends a message; both may only be at
+    /// their beginning and end.
     pub(crate) fn marks(&self, from: u64, to: u64) -> (Marked, Marked) {
         let marks = self.marks.lock().unwrap_or_else(PoisonError::into_inner);
         (marked(&marks.tags, (from, to), from), marked(&marks.ends, (from + 1, to), to))

@@ -58,7 +58,8 @@ macro_rules! written {
     }};
 }
 
-/// Reads `packet`, or says what is wrong with it. `strictly`: all sums are taken again, and it must be as it would be written again.
+/// Reads `packet`, or says what is wrong with it. `strictly`: all sums are taken again, and it must be as it would be
+/// written again.
 pub(super) fn read(packet: &Message, strictly: bool) -> Result<DecodedPacket, String> {
     let malformed = |why: Malformed| why.to_string();
     let mut data = packet.clone();

@@ -7,8 +7,8 @@
 //! | Below | a device that does the segmentation and reassembly sublayer: cells with ST, SN, MID, LI and CRC-10, and nothing else |
 //! | Left out | streaming mode (a BASize above Length is taken, none is sent), CPIs other than 0, corrupted-data delivery |
 //!
-//! For adapters that know cells and not what is around an SDU. No octet of the SDU is read: errors are found by the CRC-10
-//! of each cell, below. Adapters that do it themselves have their users straight on the device.
+//! For adapters that know cells and not what is around an SDU. No octet of the SDU is read: errors are found by the
+//! CRC-10 of each cell, below. Adapters that do it themselves have their users straight on the device.
 
 use std::collections::BTreeMap;
 

@@ -10,18 +10,18 @@
 //! # Why it stands between IP and LLC/SNAP
 //!
 //! IP hands down a datagram and the next hop, and need not know that there are circuits; this layer puts the circuit in
-//! the next hop's place. What it learns stays here, so nothing has to be told to IP, and IP over another medium stands on
-//! another resolver in the same place. On the way up it has nothing to do.
+//! the next hop's place. What it learns stays here, so nothing has to be told to IP, and IP over another medium stands
+//! on another resolver in the same place. On the way up it has nothing to do.
 //!
 //! # What it does
 //!
-//! On start it asks on every circuit who is there (`InATMARP_Request`), and again every [`Config::retry`] until somebody
-//! says so. An entry is good for [`Config::timeout`]; from four fifths of that time on it is asked for again, so that a
-//! circuit in order never stops. What is for a next hop that nobody has claimed waits, at most [`Config::queue`] datagrams
-//! in all, and is forgotten after [`Config::max_wait`].
+//! On start it asks on every circuit who is there (`InATMARP_Request`), and again every [`Config::retry`] until
+//! somebody says so. An entry is good for [`Config::timeout`]; from four fifths of that time on it is asked for again,
+//! so that a circuit in order never stops. What is for a next hop that nobody has claimed waits, at most
+//! [`Config::queue`] datagrams in all, and is forgotten after [`Config::max_wait`].
 //!
-//! Requests are answered once for each address of ours, and teach us the asker's address. `ATMARP_Request` is answered too
-//! (section 8.5: clients must, for robustness).
+//! Requests are answered once for each address of ours, and teach us the asker's address. `ATMARP_Request` is answered
+//! too (section 8.5: clients must, for robustness).
 
 use core::net::Ipv4Addr;
 use std::collections::VecDeque;

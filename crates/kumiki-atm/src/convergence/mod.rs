@@ -114,7 +114,8 @@ impl<P: CommonPart> Encapsulation for Convergence<P> {
         if !single || !(1..=usize::from(self.config.max_sdu)).contains(&unit.data.len()) {
             return Err("SDU too long, empty or a super-segment");
         }
-        // A checksum that a device was to fill in covers all up to the end, where the trailer comes now; and AAL5's CRC covers it.
+        // A checksum that a device was to fill in covers all up to the end, where the trailer comes now; and AAL5's CRC
+        // covers it.
         cx.charge(Work::Sum, unit.data.complete_checksum() as u64);
         unit.data = self.part.pdu(unit.data, unit.destination, cx).ok_or("SDU too long or empty")?;
         Ok(unit)

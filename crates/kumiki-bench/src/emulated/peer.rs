@@ -1,7 +1,7 @@
 //! The program behind the path, and the server that it calls.
 //!
-//! A request is the octet `G` or `P` and how many octets are asked for, or follow, in eight octets. What was asked for is answered by those and
-//! an end, what follows by one octet.
+//! A request is the octet `G` or `P` and how many octets are asked for, or follow, in eight octets. What was asked for
+//! is answered by those and an end, what follows by one octet.
 
 use std::io::{BufRead as _, BufReader, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};

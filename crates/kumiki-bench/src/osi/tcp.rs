@@ -1,5 +1,5 @@
-//! Over RFC 1006: a thread, an executor and a graph for each end, and between them a connection of the operating system's TCP on the loopback
-//! interface. Beside it the same octets on such a connection without anything above it.
+//! Over RFC 1006: a thread, an executor and a graph for each end, and between them a connection of the operating
+//! system's TCP on the loopback interface. Beside it the same octets on such a connection without anything above it.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -145,8 +145,8 @@ pub(super) fn run(shape: Shape, content: &Content, check: bool) -> Result<[TimeU
     Ok(taken)
 }
 
-/// The same octets on a connection, written and read by two threads. What is read is kept where `keeps` says so, as a store keeps it, in memory that
-/// nobody has used before.
+/// The same octets on a connection, written and read by two threads. What is read is kept where `keeps` says so, as a
+/// store keeps it, in memory that nobody has used before.
 pub(super) fn copy(content: &[u8], keeps: bool) -> Result<TimeUse, String> {
     let (mut writing, mut reading) = connection()?;
     let wanted = content.len();

@@ -1,7 +1,8 @@
 //! An end of a connection that does what one transfer without loss needs and nothing more: the ceiling of any stack.
 //!
-//! Reading, it copies no octet out and acknowledges after each batch; sending, it always writes the same octets, as long as the peer's
-//! window lasts. It knows no loss, no timers and no order but the right one: where a packet is lost, either way, the run is given up.
+//! Reading, it copies no octet out and acknowledges after each batch; sending, it always writes the same octets, as
+//! long as the peer's window lasts. It knows no loss, no timers and no order but the right one: where a packet is lost,
+//! either way, the run is given up.
 
 use core::ops::Range;
 use std::collections::BTreeMap;
@@ -22,8 +23,8 @@ use crate::load::content;
 /// What the peer may send before it is acknowledged, and we send, in octets.
 const WINDOW: u32 = 4 << 20;
 const SCALE: u8 = 10;
-/// Where nothing comes for so many seconds, something was lost: Linux, which sends again after 0.2 s and then after twice as long each time, has done so
-/// three times.
+/// Where nothing comes for so many seconds, something was lost: Linux, which sends again after 0.2 s and then after
+/// twice as long each time, has done so three times.
 const SILENCE_S: i64 = 2;
 /// The most text of a super-segment.
 const LONGEST: u32 = 65_000;

@@ -1,4 +1,5 @@
-//! Exchanges of 64 octets at a given rate over a TUN device: how long each takes, and what the stack's process takes for it.
+//! Exchanges of 64 octets at a given rate over a TUN device: how long each takes, and what the stack's process takes
+//! for it.
 //!
 //! | | |
 //! |---|---|
@@ -160,7 +161,8 @@ struct Line {
     part: usize,
 }
 
-/// Asks on all `streams` in turn, `rate` times a second and `count` times in all; what is not done in twice the time it takes then is left.
+/// Asks on all `streams` in turn, `rate` times a second and `count` times in all; what is not done in twice the time it
+/// takes then is left.
 pub(super) fn asks(streams: Vec<TcpStream>, count: u64, rate: u64) -> io::Result<PacedOutcome> {
     let watched = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     let mut lines = Vec::new();

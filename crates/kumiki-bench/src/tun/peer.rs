@@ -50,8 +50,8 @@ impl Parameters {
 /// Octets of each call.
 const PIECE: usize = 256 * 1024;
 
-/// Once the stack has done its part, Linux's end is done within so many seconds, or never: its socket may wait for what was lost when nobody is there to
-/// send it again.
+/// Once the stack has done its part, Linux's end is done within so many seconds, or never: its socket may wait for what
+/// was lost when nobody is there to send it again.
 const GRACE_S: i64 = 10;
 
 /// The process, as its parent sees it. Dropping it ends it.

@@ -1,6 +1,8 @@
-//! A host on one queue of a TUN device and on several, each with a core of its own: many connections, with Linux's sockets at their other ends.
+//! A host on one queue of a TUN device and on several, each with a core of its own: many connections, with Linux's
+//! sockets at their other ends.
 //!
-//! The programs run in a runtime with as many threads as the host has queues, in the same process; Linux's in another, a thread for each connection.
+//! The programs run in a runtime with as many threads as the host has queues, in the same process; Linux's in another,
+//! a thread for each connection.
 
 use std::io;
 use std::time::Instant;
@@ -148,7 +150,8 @@ fn run(row: &Row) -> Result<(f64, f64), String> {
     Ok((cpu * unit, wall * unit))
 }
 
-/// Answers on as many connections until they have ended, with a stack that has a thread of its own. The peer starts when it is heard.
+/// Answers on as many connections until they have ended, with a stack that has a thread of its own. The peer starts
+/// when it is heard.
 pub(super) fn answer_threaded(
     tun: Tun,
     connections: usize,

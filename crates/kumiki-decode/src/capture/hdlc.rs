@@ -1,4 +1,5 @@
-//! The octets of a line in HDLC-like framing, as a recorder of a serial line leaves them: flags, stuffing, frame check sequences.
+//! The octets of a line in HDLC-like framing, as a recorder of a serial line leaves them: flags, stuffing, frame check
+//! sequences.
 //!
 //! | | |
 //! |---|---|

@@ -7,8 +7,8 @@
 //! | `0010  45 00 00 54 ...   E..T` | `tshark -x`, Wireshark |
 //! | `4500 0054`, `45:00:00:54`, `0x45, 0x00`, `45000054` | plain digits |
 //!
-//! Where lines have offsets, these are checked, and offset 0 begins another packet; plain digits end at an empty line. Lines
-//! with `#` are comments. Left out: `hexdump` without `-C`, whose 16-bit words are in the order of the machine.
+//! Where lines have offsets, these are checked, and offset 0 begins another packet; plain digits end at an empty line.
+//! Lines with `#` are comments. Left out: `hexdump` without `-C`, whose 16-bit words are in the order of the machine.
 
 use std::io::Read;
 

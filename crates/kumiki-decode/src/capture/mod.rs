@@ -107,8 +107,8 @@ pub enum Direction {
     Outbound,
 }
 
-/// A point in time, in nanoseconds since the epoch of the capture: 1970 for real ones, the start of the run for emulated
-/// ones. Finer units are cut.
+/// A point in time, in nanoseconds since the epoch of the capture: 1970 for real ones, the start of the run for
+/// emulated ones. Finer units are cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Time(pub i128);
 

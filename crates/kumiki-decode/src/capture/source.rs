@@ -9,7 +9,8 @@ const PIECE: usize = 64 << 10;
 
 pub(super) struct Source<R> {
     file: R,
-    /// Octets that were read and not taken: from `taken` to `filled`. What is behind is room for more, which is made ready once and not for each read.
+    /// Octets that were read and not taken: from `taken` to `filled`. What is behind is room for more, which is made
+    /// ready once and not for each read.
     buffer: Vec<u8>,
     taken: usize,
     filled: usize,

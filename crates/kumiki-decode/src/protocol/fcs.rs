@@ -1,12 +1,13 @@
-//! The frame check sequence of HDLC-like frames, of PPP, MAPOS and Cisco's framing: 16 or 32 bits, at the end and low octet first.
+//! The frame check sequence of HDLC-like frames, of PPP, MAPOS and Cisco's framing: 16 or 32 bits, at the end and low
+//! octet first.
 
 use kumiki_octets::crc::{Fcs16, Fcs32};
 
 use crate::packet::Value;
 use crate::reading::Reading;
 
-/// The length of the sequence at the end of `frame`, for where nothing says which of the two a line has; `None` where neither
-/// comes out right. At least two octets are before it.
+/// The length of the sequence at the end of `frame`, for where nothing says which of the two a line has; `None` where
+/// neither comes out right. At least two octets are before it.
 pub(crate) fn right_len(frame: &[u8]) -> Option<usize> {
     let (mut fcs32, mut fcs16) = (Fcs32::new(), Fcs16::new());
     fcs32.update(frame);
@@ -18,8 +19,8 @@ pub(crate) fn right_len(frame: &[u8]) -> Option<usize> {
     }
 }
 
-/// Checks the FCS of an HDLC frame where the capture says that it has one (RFC 1662 appendix C); gives the end of what is
-/// before it. Whoever knows of an FCS leaves its length in `fcs_len`.
+/// Checks the FCS of an HDLC frame where the capture says that it has one (RFC 1662 appendix C); gives the end of what
+/// is before it. Whoever knows of an FCS leaves its length in `fcs_len`.
 pub(super) fn check(reading: &mut Reading<'_>) -> usize {
     let fcs_len = core::mem::take(&mut reading.around.fcs_len);
     let total = reading.total();

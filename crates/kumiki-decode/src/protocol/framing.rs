@@ -1,6 +1,7 @@
 //! Packets that say their own length, one behind the other in a stream: what TPKT and XOT have in common.
 //!
-//! A segment may hold several packets, and a packet may come in several segments: each packet is a layer, and so is each part of one.
+//! A segment may hold several packets, and a packet may come in several segments: each packet is a layer, and so is
+//! each part of one.
 
 use kumiki_octets::text::{are, counted};
 use kumiki_wire::Malformed;

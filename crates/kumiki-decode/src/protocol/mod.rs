@@ -1,10 +1,11 @@
-//! A folder for each family and one file for each protocol, all of the same shape: a [`Dissector`] that names the protocol and the numbers by which it is
-//! found, and a function that reads one PDU.
+//! A folder for each family and one file for each protocol, all of the same shape: a [`Dissector`] that names the
+//! protocol and the numbers by which it is found, and a function that reads one PDU.
 //!
-//! To add a protocol, add its file and its line in [`ALL`]. The function takes the octets to the codec in `kumiki-wire`, and
-//! tells the [`Reading`](crate::Reading) in this order: `header_len`, `summary` (the header's own `Display`), `emitted`
-//! (what the codec writes from it), the fields, what is wrong, and `follow` with the key of what comes next. A codec that
-//! refuses a header for a reason that an analyser can get over, such as a wrong checksum, is asked for less.
+//! To add a protocol, add its file and its line in [`ALL`]. The function takes the octets to the codec in
+//! `kumiki-wire`, and tells the [`Reading`](crate::Reading) in this order: `header_len`, `summary` (the header's own
+//! `Display`), `emitted` (what the codec writes from it), the fields, what is wrong, and `follow` with the key of what
+//! comes next. A codec that refuses a header for a reason that an analyser can get over, such as a wrong checksum, is
+//! asked for less.
 
 use crate::registry::Dissector;
 
@@ -108,7 +109,8 @@ macro_rules! emitted {
 }
 use emitted;
 
-/// The header that a codec has found, and its length: told as the layer's, and compared with the wire. A dissector ends where there is none.
+/// The header that a codec has found, and its length: told as the layer's, and compared with the wire. A dissector ends
+/// where there is none.
 macro_rules! header {
     ($reading:expr, $parsed:expr) => {{
         let (header, len) = match $parsed {

@@ -1,5 +1,5 @@
-//! Datagrams from fragments (RFC 791 section 3.2, RFC 8200 section 4.5), as an analyser does it: what contradicts is said, not
-//! guessed.
+//! Datagrams from fragments (RFC 791 section 3.2, RFC 8200 section 4.5), as an analyser does it: what contradicts is
+//! said, not guessed.
 //!
 //! Octets that come twice must be the same; where they are not, the datagram is given up. Left out: timeouts.
 
@@ -11,7 +11,8 @@ use super::{UnfinishedPdu, noted};
 
 /// Datagrams under way at a time.
 pub const MOST_DATAGRAMS: usize = 128;
-/// Data octets of the longest datagram: of IPv4 65,535 less the shortest header, of IPv6 what its payload length can say.
+/// Data octets of the longest datagram: of IPv4 65,535 less the shortest header, of IPv6 what its payload length can
+/// say.
 const MOST_OCTETS: [usize; 2] = [65_515, 65_535];
 /// Pieces of a datagram at a time. The smallest MTU, 68, makes 1365 of the longest datagram.
 const MOST_PIECES: usize = 2048;

@@ -45,8 +45,8 @@ impl Links {
         }
     }
 
-    /// Whether the I frame with this N(S) is in turn. What LAPB sends again after a loss, and what came behind the loss, is not: the
-    /// receiver throws it away too.
+    /// Whether the I frame with this N(S) is in turn. What LAPB sends again after a loss, and what came behind the
+    /// loss, is not: the receiver throws it away too.
     pub(crate) fn in_turn(&mut self, interface: u32, from: Side, ns: u8) -> bool {
         let count = self.modulo(interface).count();
         let Some(link) = self.link(interface) else {

@@ -1,7 +1,8 @@
 //! Packets from the segments of TCP (TPKT, XOT), TSDUs from TPDUs, and the presentation contexts of a connection.
 //!
-//! Segments are taken in the order of the capture: what is retransmitted is not read again, and where octets are missing, reading
-//! starts over with the next segment. Left out: segments that come too early are not kept until it is their turn.
+//! Segments are taken in the order of the capture: what is retransmitted is not read again, and where octets are
+//! missing, reading starts over with the next segment. Left out: segments that come too early are not kept until it is
+//! their turn.
 
 use std::collections::BTreeMap;
 

@@ -97,8 +97,8 @@ fn what(packet: &Packet) -> String {
 /// Of how many layers the line of a packet tells at most.
 const MOST_INNERMOST: usize = 6;
 
-/// The layers that nothing lies in, and those that stay. Most packets have one; a segment of TCP may hold several TPKTs or packets of XOT, and a value of presentation several
-/// FPDUs.
+/// The layers that nothing lies in, and those that stay. Most packets have one; a segment of TCP may hold several TPKTs
+/// or packets of XOT, and a value of presentation several FPDUs.
 fn innermost(packet: &Packet) -> Vec<&Layer> {
     let ends = |layer: &Layer, next: Option<&Layer>| {
         next.is_none_or(|next| {

@@ -19,7 +19,8 @@ fn fragment(start: usize, more: bool, data: &[u8]) -> Vec<u8> {
 
 #[test]
 fn extension_headers_are_layers_in_front_of_what_they_carry() {
-    // Hop-by-hop options with a router alert, destination options with one that nobody knows, a routing header that is done.
+    // Hop-by-hop options with a router alert, destination options with one that nobody knows, a routing header that is
+    // done.
     let hop = [60, 0, 5, 2, 0, 0, 1, 0];
     let destination = [43, 0, 0x9e, 4, 1, 2, 3, 4];
     let routing = [6, 0, 4, 0, 0, 0, 0, 0];

@@ -1,5 +1,5 @@
-//! tshark beside us: the same captures, the same fields. Skipped where there is no tshark, unless `KUMIKI_REQUIRE_TSHARK` is
-//! set.
+//! tshark beside us: the same captures, the same fields. Skipped where there is no tshark, unless
+//! `KUMIKI_REQUIRE_TSHARK` is set.
 
 use std::path::Path;
 
@@ -80,7 +80,8 @@ pub(crate) fn compare_with(more: &[&str], name: &str, file: &[u8], pairs: &[(&st
     assert!(same > packets.len(), "{same}");
 }
 
-/// Numbers in any notation are compared as numbers, all else as it is. tshark puts colons between the octets of some fields.
+/// Numbers in any notation are compared as numbers, all else as it is. tshark puts colons between the octets of some
+/// fields.
 pub(crate) fn number_of(text: &str) -> Result<u64, String> {
     let text = &text.replace(':', "");
     let number = match text.strip_prefix("0x") {

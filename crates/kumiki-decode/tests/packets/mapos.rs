@@ -1,4 +1,5 @@
-//! MAPOS of both widths: what is right has no remarks, what is wrong is named, and tshark with our Lua dissector reads the same.
+//! MAPOS of both widths: what is right has no remarks, what is wrong is named, and tshark with our Lua dissector reads
+//! the same.
 
 use kumiki_decode::packet::{Packet, Value};
 use kumiki_decode::{Decoder, show};

@@ -122,8 +122,9 @@ fn what_we_would_write_differs_from_isode_in_known_ways() {
             None => {}
         }
     }
-    // TPKT, TPDU, SPDU and APDU are octet for octet what we write. Of PPDUs those of one value in definite lengths are; the others
-    // have lengths of the indefinite form around CP, CPA and the octets of the file, and segments around grouped FPDUs.
+    // TPKT, TPDU, SPDU and APDU are octet for octet what we write. Of PPDUs those of one value in definite lengths are;
+    // the others have lengths of the indefinite form around CP, CPA and the octets of the file, and segments around
+    // grouped FPDUs.
     assert!(same >= 3 * 27, "{same}");
     let presentation = |(protocol, text): &(&str, &str)| {
         *protocol == "presentation" && text.starts_with("written again, in definite lengths and strings of one piece,")

@@ -1,17 +1,17 @@
-//! XTP: one packet of every type, beside tshark, over IP and, with our script, over Ethernet, SNAP and SimEther; and what is
-//! wrong with packets.
+//! XTP: one packet of every type, beside tshark, over IP and, with our script, over Ethernet, SNAP and SimEther; and
+//! what is wrong with packets.
 //!
 //! tshark 4.0 has XTP 4.0 of its own and verifies its checksum, and some of what it shows is wrong:
 //!
 //! 1. edges of spans (ECNTL) are read with the octet of the lowest value first;
-//! 2. in FIRST and JCNTL the traffic segment is looked for 16 octets behind the beginning of the address segment, so behind
-//!    any other than that of IPv4 it is none;
+//! 2. in FIRST and JCNTL the traffic segment is looked for 16 octets behind the beginning of the address segment, so
+//!    behind any other than that of IPv4 it is none;
 //! 3. behind `alloc` of TCNTL and JCNTL the places of fields, not their values, are four octets off;
 //! 4. the user's data in a FIRST packet is not shown;
 //! 5. octets behind `dlen`, such as the padding of Ethernet, are called a bogus length, and the payload is not read.
 //!
-//! So packets here are long enough not to be filled up, addresses are those of IPv4, and edges are turned around before they are
-//! compared.
+//! So packets here are long enough not to be filled up, addresses are those of IPv4, and edges are turned around before
+//! they are compared.
 
 use std::net::SocketAddr;
 

@@ -47,7 +47,8 @@ fn left_as_packets(path: &mut Path, from: usize) -> Vec<(Instant, Vec<u8>)> {
     all
 }
 
-/// Offers super-segments of 1 to 20 packets and single packets, as they are or as packets. Returns what has left, and what was counted.
+/// Offers super-segments of 1 to 20 packets and single packets, as they are or as packets. Returns what has left, and
+/// what was counted.
 fn crossed(lines: &[&str], takes: bool, apart: bool) -> (Vec<(Instant, Vec<u8>)>, Statistics, usize) {
     let mut path = path(lines);
     path.leave_whole(0, takes);

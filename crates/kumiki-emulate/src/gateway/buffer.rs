@@ -1,9 +1,11 @@
-//! Room for octets that are read here and written there: whoever has something to write has some, and whoever waits for something to read has none.
+//! Room for octets that are read here and written there: whoever has something to write has some, and whoever waits for
+//! something to read has none.
 
 use core::cell::RefCell;
 use core::ops::{Deref, DerefMut};
 
-/// Octets of each: those of the longest datagram fit, and of a connection as many go at once as a processor's cache keeps.
+/// Octets of each: those of the longest datagram fit, and of a connection as many go at once as a processor's cache
+/// keeps.
 const OCTETS: usize = 128 << 10;
 
 /// How many are kept for the next ones.

@@ -35,8 +35,8 @@ mod udp;
 
 pub(crate) use places::Places;
 
-/// Calls that may wait for this host's own: whoever does not answer keeps one for minutes, and must not keep others from being heard. Each takes a
-/// descriptor, so that the bound is where there are no more.
+/// Calls that may wait for this host's own: whoever does not answer keeps one for minutes, and must not keep others
+/// from being heard. Each takes a descriptor, so that the bound is where there are no more.
 const MOST_CALLS: usize = 1 << 20;
 
 /// What all connections and flows share.
@@ -89,8 +89,9 @@ pub(crate) struct GatewayThread {
 }
 
 impl GatewayThread {
-    /// Starts it at `device`, the far end of the path, for packets of `mtu` octets at most. Its connections and datagrams may hold `memory` octets: where that is
-    /// spent, who calls is refused. What goes wrong later it says with `say`.
+    /// Starts it at `device`, the far end of the path, for packets of `mtu` octets at most. Its connections and
+    /// datagrams may hold `memory` octets: where that is spent, who calls is refused. What goes wrong later it says
+    /// with `say`.
     ///
     /// # Errors
     /// Those of the operating system.

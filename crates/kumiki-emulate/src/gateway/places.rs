@@ -45,7 +45,8 @@ impl Places {
                 };
                 resolver.or_else(|| self.loopback.then(|| SocketAddr::new(loopback, port)))
             }
-            // What has a meaning on one host or one link has none across a gateway. The loopback interface is behind the gateway's address alone.
+            // What has a meaning on one host or one link has none across a gateway. The loopback interface is behind
+            // the gateway's address alone.
             ip if self.emulated.contains(&ip) => None,
             ip if ip.is_loopback() || ip.is_unspecified() || ip.is_multicast() => None,
             IpAddr::V4(ip) if ip.is_broadcast() || ip.is_link_local() || ip.octets().starts_with(&[0]) => None,
@@ -55,7 +56,8 @@ impl Places {
     }
 }
 
-/// The same port of the other loopback address, for a server that listens on that alone; for other addresses there is none.
+/// The same port of the other loopback address, for a server that listens on that alone; for other addresses there is
+/// none.
 pub(super) fn other(place: SocketAddr) -> Option<SocketAddr> {
     let other = match place.ip() {
         IpAddr::V4(Ipv4Addr::LOCALHOST) => IpAddr::V6(Ipv6Addr::LOCALHOST),
@@ -65,7 +67,8 @@ pub(super) fn other(place: SocketAddr) -> Option<SocketAddr> {
     Some(SocketAddr::new(other, place.port()))
 }
 
-/// The first resolver that a `resolv.conf` names; programs take the one of their own host where it names none (`resolv.conf(5)`).
+/// The first resolver that a `resolv.conf` names; programs take the one of their own host where it names none
+/// (`resolv.conf(5)`).
 fn resolver(text: &str) -> Option<SocketAddr> {
     let named = text.lines().filter_map(|line| {
         let mut words = line.split_whitespace();

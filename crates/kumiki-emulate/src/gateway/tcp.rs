@@ -25,8 +25,8 @@ struct RelayedConnection {
 
 /// Serves `offer` until both directions have ended.
 ///
-/// There may be ten thousands of these, of which most wait for octets nearly all the time. So what it takes of memory to connect is in a box, and is
-/// given back before.
+/// There may be ten thousands of these, of which most wait for octets nearly all the time. So what it takes of memory
+/// to connect is in a box, and is given back before.
 pub(super) fn relay(offer: TcpOffer, shared: Arc<Shared>) -> impl Future<Output = ()> {
     let opening = Box::pin(open(offer, shared));
     async move {
@@ -61,7 +61,8 @@ async fn open(offer: TcpOffer, shared: Arc<Shared>) -> Option<RelayedConnection>
     };
     // The program decides about small segments: its own come as it has sent them.
     let _ = host.set_nodelay(true);
-    // Where this ends before the connection has, by a signal or because `--linger` is over, the host must not take that for an end in order.
+    // Where this ends before the connection has, by a signal or because `--linger` is over, the host must not take that
+    // for an end in order.
     let _ = host.set_zero_linger();
     let counted = shared.one_more();
     // Where this fails, it has given up meanwhile.
@@ -70,7 +71,8 @@ async fn open(offer: TcpOffer, shared: Arc<Shared>) -> Option<RelayedConnection>
     Some(RelayedConnection { program, host, _counted: counted })
 }
 
-/// Carries what comes from either to the other, until both directions have ended, or one side was reset, which ends both. Returns whether one was.
+/// Carries what comes from either to the other, until both directions have ended, or one side was reset, which ends
+/// both. Returns whether one was.
 pub(crate) fn join(ours: &mut kumiki_net::TcpStream, hosts: &mut TcpStream) -> impl Future<Output = bool> {
     let (from_ours, to_ours) = ours.split();
     let (from_hosts, to_hosts) = hosts.split();
@@ -88,7 +90,8 @@ where
     let is_broken = Cell::new(false);
     let mut is_up_first = false;
     poll_fn(move |cx| {
-        // In turn: a direction that never waits takes all that tokio lets a task do at one time, and the other one would get nothing of it.
+        // In turn: a direction that never waits takes all that tokio lets a task do at one time, and the other one
+        // would get nothing of it.
         is_up_first = !is_up_first;
         let (up_ended, down_ended) = if is_up_first {
             let ended = up.poll(cx, &is_broken);
@@ -127,7 +130,8 @@ enum DirectionEnd {
     NoSink,
 }
 
-/// One direction. It holds what was read only where the other side does not take it at once: most connections wait for something to read most of the time.
+/// One direction. It holds what was read only where the other side does not take it at once: most connections wait for
+/// something to read most of the time.
 struct Carrying<F, T> {
     from: F,
     to: T,
@@ -147,11 +151,11 @@ impl<F: AsyncRead + Unpin, T: AsyncWrite + Unpin> Carrying<F, T> {
         Self { from, to, held: None, ended: None }
     }
 
-    /// Hands on what comes, and its end; how it has ended, if it has. `is_broken` is that of both directions: one of them has found that nobody takes anything
-    /// any more.
+    /// Hands on what comes, and its end; how it has ended, if it has. `is_broken` is that of both directions: one of
+    /// them has found that nobody takes anything any more.
     ///
-    /// A socket says only once that it was reset. Where whoever writes has heard it, whoever reads finds an end, which need not be one in order:
-    /// handed on as such, what was cut off would pass for the whole.
+    /// A socket says only once that it was reset. Where whoever writes has heard it, whoever reads finds an end, which
+    /// need not be one in order: handed on as such, what was cut off would pass for the whole.
     fn poll(&mut self, cx: &mut Context<'_>, is_broken: &Cell<bool>) -> Option<DirectionEnd> {
         while self.ended.is_none() {
             let mut held = match self.held.take() {
@@ -181,7 +185,8 @@ impl<F: AsyncRead + Unpin, T: AsyncWrite + Unpin> Carrying<F, T> {
         self.ended
     }
 
-    /// What has come, in a buffer that nobody has before; nothing where nothing comes any more that could be handed on as it was sent.
+    /// What has come, in a buffer that nobody has before; nothing where nothing comes any more that could be handed on
+    /// as it was sent.
     fn read(&mut self, cx: &mut Context<'_>, is_broken: &Cell<bool>) -> Poll<Option<ReadAhead>> {
         let mut buffer = Buffer::take();
         let mut room = ReadBuf::new(&mut buffer);

@@ -1,4 +1,5 @@
-//! Connections of a program to servers on the loopback interface, whose ends are not in order. The program's TCP is ours.
+//! Connections of a program to servers on the loopback interface, whose ends are not in order. The program's TCP is
+//! ours.
 
 use core::future::poll_fn;
 use core::task::Poll;
@@ -155,8 +156,8 @@ fn who_is_not_answered_does_not_keep_others_from_being_heard() {
     server.join().unwrap().unwrap();
 }
 
-/// What the task that relays a connection takes while nothing comes, in octets, as measured: 144, or 152 where other crates ask for more features of `kumiki-net`. With what the
-/// runtime has of each task that of 144 is a piece of 256.
+/// What the task that relays a connection takes while nothing comes, in octets, as measured: 144, or 152 where other
+/// crates ask for more features of `kumiki-net`. With what the runtime has of each task that of 144 is a piece of 256.
 const RELAY: usize = 152;
 
 #[test]

@@ -103,7 +103,8 @@ async fn carry(flow: UdpFlow, host: &UdpSocket, idle: Duration, shared: &Shared)
             Ok(Event::Answered(Err(why))) => Err(why),
         };
         match done {
-            // Nobody is there, which the host has been told of an earlier datagram: the program is told, and may try again.
+            // Nobody is there, which the host has been told of an earlier datagram: the program is told, and may try
+            // again.
             Err(why) if why.kind() == io::ErrorKind::ConnectionRefused => {
                 flow.refuse(Refusal::PortUnreachable);
                 return;

@@ -49,8 +49,8 @@ impl Ends {
         self.devices = watched.collect();
     }
 
-    /// Opens the next one, in a network in which the hosts have the addresses `known`. Of a gateway it is said whether it leads to this machine's loopback
-    /// interface, and how much memory it may have.
+    /// Opens the next one, in a network in which the hosts have the addresses `known`. Of a gateway it is said whether
+    /// it leads to this machine's loopback interface, and how much memory it may have.
     ///
     /// # Errors
     /// What cannot be had.
@@ -113,7 +113,8 @@ impl Ends {
     }
 }
 
-/// The network interface of this machine that is the host, with the host's addresses and routes where it may be given them.
+/// The network interface of this machine that is the host, with the host's addresses and routes where it may be given
+/// them.
 fn open_tun((interface, layer): (&str, Layer), host: &RealHost, say: &impl Fn(&str)) -> Result<Tun, String> {
     // On a line there are no super-segments.
     let packets = if layer == Layer::Ip { Packets::Any } else { Packets::Plain };

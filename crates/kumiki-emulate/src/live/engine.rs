@@ -1,4 +1,5 @@
-//! The loop between a world and the hosts of it that are real: what they have sent goes in, what has come to them goes out, at the times of the world.
+//! The loop between a world and the hosts of it that are real: what they have sent goes in, what has come to them goes
+//! out, at the times of the world.
 //!
 //! | | |
 //! |---|---|
@@ -28,7 +29,8 @@ use super::told;
 /// The most units that are read from one host before what is due leaves.
 const BATCH: usize = 32;
 
-/// So many packets may wait for room in a device, as in the transmit queue of a network interface of Linux; more are dropped and counted.
+/// So many packets may wait for room in a device, as in the transmit queue of a network interface of Linux; more are
+/// dropped and counted.
 const QUEUE: usize = 1000;
 
 /// How long a pass may let things happen in the world: then somebody may want it to end, and hosts have sent something.
@@ -72,8 +74,8 @@ pub(super) struct Engine<C> {
 }
 
 impl<C: Clock> Engine<C> {
-    /// Between the world of `scene` and a device for each of its real hosts, in their order. The world begins when the clock does. What is to be said
-    /// on the way is said by `say`.
+    /// Between the world of `scene` and a device for each of its real hosts, in their order. The world begins when the
+    /// clock does. What is to be said on the way is said by `say`.
     ///
     /// # Errors
     /// Where the process may have no more descriptors.

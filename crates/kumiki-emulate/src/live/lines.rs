@@ -1,4 +1,5 @@
-//! Lines of text that change a line of the scenario while it runs, or ask something: as [`kumiki_delay::Command`] has them for a single path.
+//! Lines of text that change a line of the scenario while it runs, or ask something: as [`kumiki_delay::Command`] has
+//! them for a single path.
 //!
 //! | | |
 //! |---|---|

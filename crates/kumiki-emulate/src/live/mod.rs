@@ -13,9 +13,10 @@
 //! | `ends.rs`, `serial.rs`, `sockets.rs` | what a real host is: a program, an interface, PPP on a serial line, Ethernet on a Unix socket, a gateway |
 //! | `programs.rs` | programs that begin and end |
 //!
-//! A real host is a program in namespaces of its own, a network interface of this machine, who speaks PPP on a serial line, or this machine's sockets as a
-//! gateway to the world. What is above IP at such a host is the kernel's or the gateway's; from IP down it is the scenario's. Of one that is real by
-//! Ethernet nothing is the scenario's: its frames enter the line as they are. Loads run at the hosts that are emulated.
+//! A real host is a program in namespaces of its own, a network interface of this machine, who speaks PPP on a serial
+//! line, or this machine's sockets as a gateway to the world. What is above IP at such a host is the kernel's or the
+//! gateway's; from IP down it is the scenario's. Of one that is real by Ethernet nothing is the scenario's: its frames
+//! enter the line as they are. Loads run at the hosts that are emulated.
 
 use std::fmt::Write as _;
 use std::net::IpAddr;
@@ -88,7 +89,8 @@ pub struct LiveConfig {
 /// How a run has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LiveEnd {
-    /// All programs that are waited for have ended; the first status that is not 0 of them, by the names of their hosts.
+    /// All programs that are waited for have ended; the first status that is not 0 of them, by the names of their
+    /// hosts.
     Status(u8),
     /// By a signal to this process.
     Signal(i32),
@@ -111,8 +113,8 @@ enum Event {
     Quit,
 }
 
-/// Runs a scenario until all programs that are waited for have ended, somebody ends it, or the time is up. Says with `say` what goes wrong on the way,
-/// and what has crossed.
+/// Runs a scenario until all programs that are waited for have ended, somebody ends it, or the time is up. Says with
+/// `say` what goes wrong on the way, and what has crossed.
 ///
 /// # Errors
 /// [`EmulateError`] where nothing was run.

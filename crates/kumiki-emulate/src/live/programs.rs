@@ -69,7 +69,8 @@ pub(super) struct Programs {
     clock: RealClock,
     waiting: Vec<PendingProgram>,
     running: Vec<RunningProgram>,
-    /// Those that have ended. They are waited for at the end, as long as which no other group has their numbers: what they have started may still run.
+    /// Those that have ended. They are waited for at the end, as long as which no other group has their numbers: what
+    /// they have started may still run.
     ended: Vec<RunningProgram>,
     /// Of those in the foreground that have ended, by host.
     statuses: Vec<(usize, u8)>,
@@ -148,8 +149,8 @@ impl Programs {
         ProgramsEnd { end, last }
     }
 
-    /// Waits, until then at most, for the connections of programs that have ended, and for those of gateways: what was written is to arrive. A signal ends that.
-    /// Who waits for longer than a second is told for what.
+    /// Waits, until then at most, for the connections of programs that have ended, and for those of gateways: what was
+    /// written is to arrive. A signal ends that. Who waits for longer than a second is told for what.
     fn linger(&mut self, events: &Receiver<Event>, until: Instant, Linger { most, served, say }: Linger<'_>) {
         let (mut is_told, began) = (false, self.clock.now());
         loop {

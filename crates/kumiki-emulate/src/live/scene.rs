@@ -37,7 +37,8 @@ impl Scene {
         Ok(Self { world, lines, schedule: schedule.into(), due: VecDeque::new() })
     }
 
-    /// Lets happen what is due, for `most`, which is then less by what that took; what has not happened by then is due in the next pass.
+    /// Lets happen what is due, for `most`, which is then less by what that took; what has not happened by then is due
+    /// in the next pass.
     pub(super) fn move_on(&mut self, clock: &impl Clock, most: &mut Duration) {
         let due = clock.now();
         let mut now = due;

@@ -30,7 +30,8 @@ pub(super) struct Serial {
 }
 
 impl Serial {
-    /// Starts it on `line` for `host`, in a network in which hosts have the addresses `known`. Returns the device by which it is reached, too.
+    /// Starts it on `line` for `host`, in a network in which hosts have the addresses `known`. Returns the device by
+    /// which it is reached, too.
     ///
     /// # Errors
     /// What is wrong with the line, or what this process may not have.

@@ -23,7 +23,8 @@ pub(super) enum Kind {
     Device,
     /// To the parent: the network in which the device is.
     Network,
-    /// To the parent: where the kernel tells the connections there, by one version of IP; no descriptor where that is not there.
+    /// To the parent: where the kernel tells the connections there, by one version of IP; no descriptor where that is
+    /// not there.
     Connections,
     /// To the parent: why there is none.
     Failed,

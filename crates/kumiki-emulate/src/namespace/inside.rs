@@ -1,6 +1,7 @@
 //! The child: makes its namespaces, hands the device out, and becomes the program.
 //!
-//! It is a process of its own that has begun a moment ago, for a namespace for users can be made by a process with one thread only.
+//! It is a process of its own that has begun a moment ago, for a namespace for users can be made by a process with one
+//! thread only.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -139,7 +140,8 @@ fn of_device(why: &TunError) -> SetupFailure {
     refused(step, why.what, &why.why)
 }
 
-/// Leaves the network, the mounts and, where that takes it, the users of the host. `mounts` says whether something is to be mounted.
+/// Leaves the network, the mounts and, where that takes it, the users of the host. `mounts` says whether something is
+/// to be mounted.
 fn separate(mounts: bool) -> Result<(), SetupFailure> {
     let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
     // With the rights of root it needs no namespace for users: containers forbid that rather than the others.
@@ -156,7 +158,8 @@ fn separate(mounts: bool) -> Result<(), SetupFailure> {
     let said = |path: &str, text: String| {
         fs::write(path, text).map_err(|why| refused(Step::Users, &format!("cannot write {path}"), &why))
     };
-    // Whoever maps a group may not drop another one, which could be the one that is kept from a file (user_namespaces(7)).
+    // Whoever maps a group may not drop another one, which could be the one that is kept from a file
+    // (user_namespaces(7)).
     said("/proc/self/setgroups", "deny".to_owned())?;
     said("/proc/self/uid_map", format!("{0} {0} 1", user.as_raw()))?;
     said("/proc/self/gid_map", format!("{0} {0} 1", group.as_raw()))

@@ -58,7 +58,8 @@ const PREFIX_6: u8 = 126;
 /// The program finds the gateway's address in this variable of its environment.
 pub const VARIABLE: &str = "KUMIKI_GATEWAY";
 
-/// The status with which a run ends that failed by itself, as `env`, `timeout` and `docker` have it: a program has others.
+/// The status with which a run ends that failed by itself, as `env`, `timeout` and `docker` have it: a program has
+/// others.
 pub const FAILED: u8 = 125;
 
 /// The interface in the program's network.
@@ -67,11 +68,12 @@ const DEVICE: &str = "kumiki0";
 /// Where programs look for resolvers.
 pub(crate) const RESOLVER: &str = "/etc/resolv.conf";
 
-/// The hidden command by which the child is started: the arguments that are given to [`become_program`] stand behind it.
+/// The hidden command by which the child is started: the arguments that are given to [`become_program`] stand behind
+/// it.
 pub const INSIDE: &str = "link-inside";
 
-/// Becomes the program of `kumiki link`: what the binary does for the command [`INSIDE`]. Comes back where that failed, with the exit status and
-/// what to say on standard error, if anything.
+/// Becomes the program of `kumiki link`: what the binary does for the command [`INSIDE`]. Comes back where that failed,
+/// with the exit status and what to say on standard error, if anything.
 #[must_use]
 pub fn become_program(arguments: &[OsString]) -> (u8, String) {
     inside::become_program(arguments)
@@ -229,7 +231,8 @@ impl Program {
         number(&self.0).map(ExitWatcher)
     }
 
-    /// Waits for its end. Returns its exit status as shells have it: 128 and the number of the signal that has ended it.
+    /// Waits for its end. Returns its exit status as shells have it: 128 and the number of the signal that has ended
+    /// it.
     ///
     /// # Errors
     /// Where somebody else has waited for it.
@@ -266,7 +269,8 @@ impl SignalForwarder {
         self.id
     }
 
-    /// The same to all processes of its group, which it leads. That it has not been waited for is for the caller to know.
+    /// The same to all processes of its group, which it leads. That it has not been waited for is for the caller to
+    /// know.
     pub(crate) fn pass_to_group(&self, signal: i32) {
         if let Some(signal) = Signal::from_named_raw(signal) {
             let _ = rustix::process::kill_process_group(self.id, signal);

@@ -28,7 +28,8 @@ pub(crate) struct Network {
     pub(crate) all_behind: bool,
     /// What the program's environment has beside.
     pub(crate) variable: (String, String),
-    /// Whether the program leads a process group of its own: then keys of the terminal do not reach it, and signals reach all that it has started.
+    /// Whether the program leads a process group of its own: then keys of the terminal do not reach it, and signals
+    /// reach all that it has started.
     pub(crate) own_group: bool,
 }
 
@@ -123,7 +124,8 @@ fn has_ipv6() -> bool {
     routes.lines().any(is_default_route)
 }
 
-/// A line of `/proc/net/ipv6_route`: destination, its prefix, source, its prefix, next hop, metric, two counts, flags, interface.
+/// A line of `/proc/net/ipv6_route`: destination, its prefix, source, its prefix, next hop, metric, two counts, flags,
+/// interface.
 pub(super) fn is_default_route(line: &str) -> bool {
     let words: Vec<&str> = line.split_whitespace().collect();
     let everywhere = "0".repeat(32);

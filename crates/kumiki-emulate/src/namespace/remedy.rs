@@ -1,4 +1,5 @@
-//! What to type where there is no namespace or no device: what stands in the way is told by what the kernel says and by a few files.
+//! What to type where there is no namespace or no device: what stands in the way is told by what the kernel says and by
+//! a few files.
 
 use std::io;
 

@@ -44,8 +44,9 @@ pub(super) async fn wish(caller: &mut TcpStream) -> io::Result<Option<CallerRequ
     }
 }
 
-/// Whether `head`, of which the octets from `known` on are new, may say more than before: where it begins, where a line has ended, and where it is too
-/// long. It would be parsed as often as it has octets otherwise, by a thread that serves others too. Empty lines ahead of it are taken away.
+/// Whether `head`, of which the octets from `known` on are new, may say more than before: where it begins, where a line
+/// has ended, and where it is too long. It would be parsed as often as it has octets otherwise, by a thread that serves
+/// others too. Empty lines ahead of it are taken away.
 fn is_to_parse(head: &mut Vec<u8>, known: usize) -> bool {
     let empty = head.iter().take_while(|octet| b"\r\n".contains(octet)).count();
     head.drain(..empty);
@@ -110,7 +111,8 @@ fn parse(octets: &[u8]) -> Result<Option<CallerRequest>, String> {
     Ok(Some(CallerRequest::Connect { target, how: ReplyStyle::Http { established: b"", ahead } }))
 }
 
-/// The fields that are not for the server: those that always are about one connection, and those that `Connection` names.
+/// The fields that are not for the server: those that always are about one connection, and those that `Connection`
+/// names.
 fn own_fields<'a>(fields: &[httparse::Header<'a>]) -> Vec<&'a str> {
     let options = fields.iter().filter(|field| field.name.eq_ignore_ascii_case("connection"));
     let named = options.filter_map(|field| core::str::from_utf8(field.value).ok()).flat_map(|value| value.split(','));

@@ -186,7 +186,8 @@ enum ReplyStyle {
     },
 }
 
-/// Until nobody waits for an answer any more. Who wants a tunnel and ends its direction before there is one has gone; a request may be all that comes.
+/// Until nobody waits for an answer any more. Who wants a tunnel and ends its direction before there is one has gone; a
+/// request may be all that comes.
 async fn gone(caller: &TcpStream, is_tunnel: bool) {
     // What is sent ahead stays for the tunnel; its end behind that cannot be seen.
     let is_there = !is_tunnel || caller.peek(&mut [0]).await.is_ok_and(|octets| octets > 0);
@@ -279,7 +280,8 @@ mod tests {
         gateway.end();
     }
 
-    /// A server beyond the path hears of nobody but the caller, whatever others on this host send to the caller's relay.
+    /// A server beyond the path hears of nobody but the caller, whatever others on this host send to the caller's
+    /// relay.
     #[test]
     fn datagrams_of_others_do_not_pass_for_the_callers() {
         kumiki_watchdog::minute();

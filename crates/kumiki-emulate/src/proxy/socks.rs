@@ -162,14 +162,16 @@ pub(super) async fn datagrams(mut caller: TcpStream, shared: &Shared) -> io::Res
     let [four, six] = near.await?;
     answer(&mut caller, 0, Some(socket.local_addr()?)).await?;
     let (mut from_caller, mut from_four, mut from_six) = (vec![0; LONGEST], vec![0; LONGEST], vec![0; LONGEST]);
-    // Where was sent to, as the caller calls it; of what it calls otherwise than the near end does alone, so that there are few.
+    // Where was sent to, as the caller calls it; of what it calls otherwise than the near end does alone, so that there
+    // are few.
     let (mut wanted, mut meant) = (None, BTreeMap::new());
     loop {
         let answered = tokio::select! {
             ended = caller.read_u8() => return ended.map(drop),
             came = socket.recv_from(&mut from_caller) => {
                 let (len, from) = came?;
-                // Whoever sends first is the caller's socket: others on this host have no business here, and get no answers of its.
+                // Whoever sends first is the caller's socket: others on this host have no business here, and get no
+                // answers of its.
                 if from.ip() == peer && *wanted.get_or_insert(from) == from {
                     send(from_caller.get(..len).unwrap_or_default(), [&four, &six], &mut meant, shared).await;
                 }
@@ -188,7 +190,8 @@ pub(super) async fn datagrams(mut caller: TcpStream, shared: &Shared) -> io::Res
     }
 }
 
-/// Sends on what a caller has sent, and keeps in `meant` what it calls the receiver; what is no datagram for anybody is dropped, as section 7 has it.
+/// Sends on what a caller has sent, and keeps in `meant` what it calls the receiver; what is no datagram for anybody is
+/// dropped, as section 7 has it.
 async fn send(
     octets: &[u8],
     [four, six]: [&NearSocket; 2],

@@ -43,7 +43,8 @@ impl core::fmt::Display for Target {
 }
 
 impl Target {
-    /// Where that is, as seen from the near end of the path, where this host's loopback interface is at the gateway; and as the caller knows it.
+    /// Where that is, as seen from the near end of the path, where this host's loopback interface is at the gateway;
+    /// and as the caller knows it.
     pub(super) async fn addresses(&self, shared: &Shared) -> io::Result<Vec<(SocketAddr, SocketAddr)>> {
         let found: Vec<SocketAddr> = match &self.host {
             Host::Address(address) => vec![SocketAddr::new(*address, self.port)],

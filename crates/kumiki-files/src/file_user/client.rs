@@ -1,7 +1,7 @@
 //! The plan as a state machine.
 //!
-//! An operation that fails is unwound (F-CLOSE and F-DESELECT as far as needed), and the next one begins. Only what leaves the state
-//! unclear ends the association, and with it what is left of the plan.
+//! An operation that fails is unwound (F-CLOSE and F-DESELECT as far as needed), and the next one begins. Only what
+//! leaves the state unclear ends the association, and with it what is left of the plan.
 
 mod recovery;
 
@@ -104,7 +104,8 @@ impl InitiatingUser for Client {
             return;
         }
         if let Some(run) = &mut self.run {
-            // F-TRANSFER-END has made it sure at both ends: what is only being closed is done. To do it once more could do it twice.
+            // F-TRANSFER-END has made it sure at both ends: what is only being closed is done. To do it once more could
+            // do it twice.
             if !run.transferred {
                 run.fail(failure.clone());
             }

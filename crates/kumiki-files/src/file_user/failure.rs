@@ -82,8 +82,8 @@ impl Failure {
         }
     }
 
-    /// What FTAM said of something that was not done. Of several the last that matters is the cause, as 1016 and 8 only say that
-    /// there is one.
+    /// What FTAM said of something that was not done. Of several the last that matters is the cause, as 1016 and 8 only
+    /// say that there is one.
     #[must_use]
     pub fn of_diagnostics(diagnostics: &[Diagnostic]) -> Self {
         let matters = |one: &&Diagnostic| one.diagnostic_type != DiagnosticType::Informative;
@@ -154,7 +154,8 @@ impl Failure {
         }
     }
 
-    /// What MMS rejected. The device says that our protocol is wrong, or that it has no such service: not that something could not be done.
+    /// What MMS rejected. The device says that our protocol is wrong, or that it has no such service: not that
+    /// something could not be done.
     #[must_use]
     pub fn of_reject(reject: &Reject) -> Self {
         let remedy = match (reject.pdu.0, reject.code) {
@@ -231,8 +232,8 @@ impl Failure {
         )
     }
 
-    /// Whether selectors that the responder does not have may be the cause: the commonest one of a transport connection that is refused, whatever the
-    /// reason, and of one that ends before session has answered.
+    /// Whether selectors that the responder does not have may be the cause: the commonest one of a transport connection
+    /// that is refused, whatever the reason, and of one that ends before session has answered.
     #[must_use]
     pub const fn may_be_of_selectors(&self) -> bool {
         self.is_of_selectors()
@@ -242,7 +243,8 @@ impl Failure {
             )
     }
 
-    /// The same where the association stood: a circuit that is cleared or reset then is one that broke, whatever it says of calls.
+    /// The same where the association stood: a circuit that is cleared or reset then is one that broke, whatever it
+    /// says of calls.
     #[must_use]
     pub(crate) fn amid(self) -> Self {
         if self.layer != Layer::Network || self.is_abort || self.transient {

@@ -1,7 +1,7 @@
 //! What helps against a failure, by what was asked and what the peer said of it.
 //!
-//! The table of error identifiers has one remedy for each number, which is right where that number says all. Where a responder uses a number for something that was not asked, or says more in its own
-//! words, those decide.
+//! The table of error identifiers has one remedy for each number, which is right where that number says all. Where a
+//! responder uses a number for something that was not asked, or says more in its own words, those decide.
 
 use super::failure::SEND_LESS;
 use super::{Failure, Layer, Operation};

@@ -37,7 +37,8 @@ pub use settings::Settings;
 
 use crate::node;
 
-/// Whom to call, and as whom, by FTAM. Activities are numbered from a random number on where [`Settings::activity`] is 0.
+/// Whom to call, and as whom, by FTAM. Activities are numbered from a random number on where [`Settings::activity`]
+/// is 0.
 pub type Config = node::ClientConfig<Settings>;
 
 /// The node that calls by FTAM.
@@ -72,8 +73,8 @@ pub trait Source: Send {
         None
     }
 
-    /// The transfer can be gone on with from here; at point 0: it begins, and is not to be begun twice. None: what was sent before counts for nothing, and all
-    /// of the file is sent.
+    /// The transfer can be gone on with from here; at point 0: it begins, and is not to be begun twice. None: what was
+    /// sent before counts for nothing, and all of the file is sent.
     ///
     /// # Errors
     /// In words, where that cannot be kept for another run.
@@ -97,8 +98,8 @@ pub trait Sink: Send {
     /// In words.
     fn finish(&mut self) -> Result<(), String>;
 
-    /// What the peer says of the file before a byte of it comes, where it says that: its size, when it was changed last, and the octet with which it would
-    /// begin. Gives that, or 0 where all of it is to come.
+    /// What the peer says of the file before a byte of it comes, where it says that: its size, when it was changed
+    /// last, and the octet with which it would begin. Gives that, or 0 where all of it is to come.
     ///
     /// # Errors
     /// In words.
@@ -112,7 +113,8 @@ pub trait Sink: Send {
         None
     }
 
-    /// The transfer can be gone on with from here; none: what is there already is perhaps of another file, and all of the file comes.
+    /// The transfer can be gone on with from here; none: what is there already is perhaps of another file, and all of
+    /// the file comes.
     fn secured(&mut self, at: Option<Secured>) {
         let _ = at;
     }
@@ -229,7 +231,8 @@ impl Operation {
         matches!(self, Self::Put { mode: PutMode::Append, .. })
     }
 
-    /// What it is, in a word and a name, whose control characters are escaped; one that names nothing below the root is that.
+    /// What it is, in a word and a name, whose control characters are escaped; one that names nothing below the root is
+    /// that.
     #[must_use]
     pub fn title(&self) -> String {
         let shown = |name: &str| match name {

@@ -1,4 +1,5 @@
-//! The plan of a client, whichever protocol does it: what is still to be done over one association, and what came of the rest.
+//! The plan of a client, whichever protocol does it: what is still to be done over one association, and what came of
+//! the rest.
 
 use std::collections::VecDeque;
 

@@ -55,7 +55,8 @@ pub(super) struct Run {
     pub(super) activity: Option<i64>,
     /// The association has broken, and the transfer has not started over yet.
     pub(super) recovering: bool,
-    /// An earlier run has begun the transfer, and secured so many checkpoints. Where those before the last are is not known.
+    /// An earlier run has begun the transfer, and secured so many checkpoints. Where those before the last are is not
+    /// known.
     pub(super) floor: usize,
     /// F-RECOVER for that has no good answer yet.
     pub(super) resuming: bool,

@@ -27,7 +27,8 @@ pub struct Settings {
     pub recoveries: u32,
     /// Another run may go on with them too: they have numbers even where this one does not.
     pub resumes: bool,
-    /// What the numbers by which such transfers are known begin behind: none may be in use twice by one user of one responder.
+    /// What the numbers by which such transfers are known begin behind: none may be in use twice by one user of one
+    /// responder.
     pub activity: i64,
 }
 

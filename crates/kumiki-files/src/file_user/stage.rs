@@ -141,7 +141,8 @@ fn putting(
     [Stage::Ask(vec![enter, open]), Stage::Write(write)]
 }
 
-/// The steps of an operation, with these functional units and groups of attributes. `activity` is the number by which its transfer can be recovered, if it can.
+/// The steps of an operation, with these functional units and groups of attributes. `activity` is the number by which
+/// its transfer can be recovered, if it can.
 ///
 /// # Errors
 /// The functional unit that it needs and that was not agreed.

@@ -1,5 +1,5 @@
-//! Client and responder against each other, without what is below them. Two protocol machines stand between and are the judges of
-//! what each sends.
+//! Client and responder against each other, without what is below them. Two protocol machines stand between and are the
+//! judges of what each sends.
 
 mod moved;
 mod whole;

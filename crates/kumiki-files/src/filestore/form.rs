@@ -1,11 +1,12 @@
 //! How a document is octets in a store: the strings of a transfer, and where they begin and end.
 //!
-//! Binary files, and texts whose class has control characters, are their octets as they are. Texts of the other classes (Graphic,
-//! Visible, PrintableString) have a line for each string, and so have records of FTAM-2: in the store each ends with LF.
+//! Binary files, and texts whose class has control characters, are their octets as they are. Texts of the other classes
+//! (Graphic, Visible, PrintableString) have a line for each string, and so have records of FTAM-2: in the store each
+//! ends with LF.
 //!
-//! So where octets are cut anywhere, the boundaries of strings are not kept, and a type that says that they mean something is refused.
-//! One that says nothing of it means that they do (the default is "variable"); since most who leave the parameter away do not care, it is taken, and
-//! answered as "not significant".
+//! So where octets are cut anywhere, the boundaries of strings are not kept, and a type that says that they mean
+//! something is refused. One that says nothing of it means that they do (the default is "variable"); since most who
+//! leave the parameter away do not care, it is taken, and answered as "not significant".
 
 use kumiki_octets::Message;
 use kumiki_osi_service::ftam::contents::{ContentsType, DocumentParameter, Significance, StringClass, StringParameter};
@@ -48,8 +49,8 @@ impl Form {
         }
     }
 
-    /// The contents type as which a store keeps a document of type `wanted` in this form: the same, or with strings that do not mean anything where nothing was
-    /// said of them.
+    /// The contents type as which a store keeps a document of type `wanted` in this form: the same, or with strings
+    /// that do not mean anything where nothing was said of them.
     ///
     /// # Errors
     /// What of it cannot be kept, in words.
@@ -93,8 +94,9 @@ impl Form {
         matches!(self, Self::Lines(_) | Self::Records(_))
     }
 
-    /// The string that begins at `offset`, and how many octets of the store it is; none at the end. `read` gives octets from an
-    /// offset on, up to a number of them, and fewer only at the end; `most` is the longest string where it may be cut anywhere.
+    /// The string that begins at `offset`, and how many octets of the store it is; none at the end. `read` gives octets
+    /// from an offset on, up to a number of them, and fewer only at the end; `most` is the longest string where it may
+    /// be cut anywhere.
     ///
     /// # Errors
     /// Those of `read`.

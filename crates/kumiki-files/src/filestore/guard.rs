@@ -1,9 +1,11 @@
 //! Who may do what, with whom beside him: decided in one place, whatever the store.
 //!
-//! **Locks** (recalled, ISO 8571-2 on concurrency control). Where a user asks for none, what he wants to read is locked shared and what
-//! he wants to change exclusively; where he says "not required" of what he is to do, it is shared. Locks of an open file come on top of those of its selection.
+//! **Locks** (recalled, ISO 8571-2 on concurrency control). Where a user asks for none, what he wants to read is locked
+//! shared and what he wants to change exclusively; where he says "not required" of what he is to do, it is shared.
+//! Locks of an open file come on top of those of its selection.
 //!
-//! **Interrupted transfers** keep their selection and its locks ([`interrupted`]); another user waits for them no longer than [`Guard::yielding_after`].
+//! **Interrupted transfers** keep their selection and its locks ([`interrupted`]); another user waits for them no
+//! longer than [`Guard::yielding_after`].
 
 mod interrupted;
 
@@ -51,7 +53,8 @@ struct SelectedFile {
     makes: bool,
 }
 
-/// Who has which file selected, and with which locks, and which transfers were interrupted: one table for a store, however many guards it has.
+/// Who has which file selected, and with which locks, and which transfers were interrupted: one table for a store,
+/// however many guards it has.
 #[derive(Debug, Default)]
 pub struct Table {
     held: BTreeMap<u64, SelectedFile>,
@@ -102,7 +105,8 @@ type Emptied = (User, NewFile, CalendarTime);
 struct OwnSelection {
     name: Name,
     access: AccessRequest,
-    /// F-CREATE has overridden the file, which is emptied when what is written is committed, or at the end of the selection.
+    /// F-CREATE has overridden the file, which is emptied when what is written is committed, or at the end of the
+    /// selection.
     emptied: Option<Emptied>,
 }
 
@@ -291,7 +295,8 @@ impl Guard {
         used.unwrap_or(true)
     }
 
-    /// Why what `which` says cannot be had where somebody has selected it, but for `except`. Who that is goes to the journal: it is nothing for others who call.
+    /// Why what `which` says cannot be had where somebody has selected it, but for `except`. Who that is goes to the
+    /// journal: it is nothing for others who call.
     fn in_use(&mut self, except: Option<Selection>, which: impl Fn(&Name) -> bool) -> Option<StoreError> {
         if !self.is_used(except, &which) {
             return None;
@@ -422,8 +427,8 @@ impl Guard {
         Ok(Created { selection, is_new, attributes, remarks })
     }
 
-    /// Makes `new` where there is `old`, which F-CREATE says is to be deleted: whether none was there in the end, and what is to be emptied once
-    /// something is written, so that it stays as it was where nothing is.
+    /// Makes `new` where there is `old`, which F-CREATE says is to be deleted: whether none was there in the end, and
+    /// what is to be emptied once something is written, so that it stays as it was where nothing is.
     fn replace(
         &mut self,
         user: &User,
@@ -586,7 +591,8 @@ impl Guard {
         locked.map_err(|fault| self.locked(StoreError::transient(5018, fault.text), Some(selection), &name))
     }
 
-    /// Whether a selection keeps others from the file, or from reading what is being changed: it has a lock that none goes with.
+    /// Whether a selection keeps others from the file, or from reading what is being changed: it has a lock that none
+    /// goes with.
     pub(crate) fn keeps_others_out(&mut self, selection: Selection) -> bool {
         let keeps = self.table(|table| {
             let Some(held) = table.held.get(&selection.0) else {
@@ -659,7 +665,8 @@ fn usual(access: AccessRequest) -> ConcurrencyControl {
     }
 }
 
-/// Who does something needs others to let him: "not required" is said of what one does not do, and is no way past the locks of others.
+/// Who does something needs others to let him: "not required" is said of what one does not do, and is no way past the
+/// locks of others.
 fn needed(access: AccessRequest, locks: ConcurrencyControl) -> ConcurrencyControl {
     let lock = |action, lock| {
         if lock == Lock::NotRequired && access.contains(action) { Lock::Shared } else { lock }

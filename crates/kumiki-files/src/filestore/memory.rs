@@ -1,7 +1,7 @@
 //! A store in memory.
 //!
-//! Contents are messages that share their pages with whoever wrote and whoever reads them: nothing is copied. Who reads a file has what was
-//! there when it was opened, whoever writes it meanwhile.
+//! Contents are messages that share their pages with whoever wrote and whoever reads them: nothing is copied. Who reads
+//! a file has what was there when it was opened, whoever writes it meanwhile.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -37,8 +37,8 @@ struct Entry {
     attributes_modified: Option<(CalendarTime, GraphicString)>,
 }
 
-/// What is written is put to the last piece while that has no more slices than this: who reads then looks through few of them, and there are few
-/// pieces to look for.
+/// What is written is put to the last piece while that has no more slices than this: who reads then looks through few
+/// of them, and there are few pieces to look for.
 const SLICES: usize = 16;
 
 /// Octets in pieces: where each begins, and it.
@@ -76,7 +76,8 @@ impl Contents {
         self.size = self.size.min(size);
     }
 
-    /// Up to `most` octets from `offset` on: those of one piece, which is enough for a caller that goes on where it was.
+    /// Up to `most` octets from `offset` on: those of one piece, which is enough for a caller that goes on where it
+    /// was.
     fn at(&self, offset: u64, most: usize) -> Message {
         let Some((begin, piece)) = self.pieces.range(..=offset).next_back() else {
             return Message::new();

@@ -14,10 +14,10 @@
 //! | [`Responder`] | one association: takes primitives, gives primitives; no graph, no clock |
 //! | [`FileServer`] | the node: [`node`], many associations |
 //!
-//! **Atomic writing.** What is written is in the store under its name when F-TRANSFER-END is answered, all of it or nothing. A
-//! transfer that is cancelled or breaks leaves the file as it was, also where F-CREATE overrode it with its old attributes: that empties the
-//! file only if nothing was written by F-DESELECT. A file that F-CREATE has made is gone again where a transfer was cancelled or the association
-//! has broken, and nothing was written to it.
+//! **Atomic writing.** What is written is in the store under its name when F-TRANSFER-END is answered, all of it or
+//! nothing. A transfer that is cancelled or breaks leaves the file as it was, also where F-CREATE overrode it with its
+//! old attributes: that empties the file only if nothing was written by F-DESELECT. A file that F-CREATE has made is
+//! gone again where a transfer was cancelled or the association has broken, and nothing was written to it.
 
 mod exchange;
 mod form;
@@ -199,8 +199,8 @@ pub struct NewFile {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct FileId(pub u64);
 
-/// An open file on its way from one store to another of the same kind, perhaps in another thread. Where it comes to nothing, dropping it closes the file: what
-/// was written and not committed is forgotten.
+/// An open file on its way from one store to another of the same kind, perhaps in another thread. Where it comes to
+/// nothing, dropping it closes the file: what was written and not committed is forgotten.
 pub struct Detached(Box<dyn Any + Send>);
 
 impl Detached {
@@ -254,8 +254,9 @@ pub trait Filestore: Send {
     /// 3004 where there is none, others as it happens.
     fn attributes(&mut self, user: &User, name: &Name) -> Result<ReadAttributes, StoreError>;
 
-    /// The names of what is in a directory, each its last component, in their order. `most` is the number that there is room for. What else is told
-    /// of them is asked for one by one, so a long directory takes no more room than its names.
+    /// The names of what is in a directory, each its last component, in their order. `most` is the number that there is
+    /// room for. What else is told of them is asked for one by one, so a long directory takes no more room than its
+    /// names.
     ///
     /// # Errors
     /// 3004 where it is no directory, [`StoreError::crowded`] where it has more: a part of them would be taken for all.
@@ -267,15 +268,15 @@ pub trait Filestore: Send {
     /// 3005 where there is one, 3006 where the directory is missing.
     fn create(&mut self, user: &User, name: &Name, file: &NewFile, now: CalendarTime) -> Result<(), StoreError>;
 
-    /// Something that was asked for was not done, by this store or before it was asked: what (`delete`), of what name as it was written, and why. For stores that
-    /// keep a journal.
+    /// Something that was asked for was not done, by this store or before it was asked: what (`delete`), of what name
+    /// as it was written, and why. For stores that keep a journal.
     fn refused(&mut self, _what: &str, _name: &str, _why: &str) {}
 
     /// The attributes of a file were told by themselves.
     fn looked(&mut self, _name: &Name) {}
 
-    /// A file that was made, and to which nothing was written, is to stay as it is. Until this, or a commit, a store that is opened again may
-    /// take it for what a crash has left.
+    /// A file that was made, and to which nothing was written, is to stay as it is. Until this, or a commit, a store
+    /// that is opened again may take it for what a crash has left.
     fn made(&mut self, name: &Name);
 
     /// Removes a file or an empty directory.
@@ -308,7 +309,8 @@ pub trait Filestore: Send {
     /// 3004, 5027.
     fn read_from(&mut self, user: &User, name: &Name, now: CalendarTime) -> Result<(FileId, u64), StoreError>;
 
-    /// Opens a file for writing, and says at which octet that begins. Others see the file as it was until [`Filestore::commit`].
+    /// Opens a file for writing, and says at which octet that begins. Others see the file as it was until
+    /// [`Filestore::commit`].
     ///
     /// # Errors
     /// 3004, 5026.
@@ -320,7 +322,8 @@ pub trait Filestore: Send {
     /// 5027.
     fn read(&mut self, file: FileId, offset: u64, most: usize) -> Result<Message, StoreError>;
 
-    /// Puts `data` at `offset`, which is the end of what was written or, after a restart, before it: then what follows is forgotten.
+    /// Puts `data` at `offset`, which is the end of what was written or, after a restart, before it: then what follows
+    /// is forgotten.
     ///
     /// # Errors
     /// 5026, 5029.
@@ -340,7 +343,8 @@ pub trait Filestore: Send {
     /// Closes a file. What was written and not committed is forgotten.
     fn close(&mut self, file: FileId);
 
-    /// Hands an open file over to another store of the same kind: it is open here no more. None where that cannot be done, and nothing has changed then.
+    /// Hands an open file over to another store of the same kind: it is open here no more. None where that cannot be
+    /// done, and nothing has changed then.
     fn detach(&mut self, file: FileId) -> Option<Detached> {
         let _ = file;
         None

@@ -13,16 +13,17 @@ const DEEPEST: usize = 32;
 /// The most octets of one component, as most file systems have it.
 const LONGEST: usize = 255;
 
-/// A name from the root of the store: components that are neither empty nor `.` nor `..`, without `/` and NUL in them. The root
-/// itself has none.
+/// A name from the root of the store: components that are neither empty nor `.` nor `..`, without `/` and NUL in them.
+/// The root itself has none.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Name(Vec<GraphicString>);
 
 impl Name {
     /// What a peer calls a file.
     ///
-    /// Most peers send one component with separators in it, so `/` separates here as well. A name of nothing, `.` and `/` are the
-    /// root; names may begin with it, and `.` is where it stands: initiators put such names together from that of the directory that they are in.
+    /// Most peers send one component with separators in it, so `/` separates here as well. A name of nothing, `.` and
+    /// `/` are the root; names may begin with it, and `.` is where it stands: initiators put such names together from
+    /// that of the directory that they are in.
     ///
     /// # Errors
     /// 3027 with the component that is none.

@@ -1,7 +1,9 @@
 //! Ends of lines: CR LF where a text is transferred with control characters, LF where it is kept.
 //!
-//! ISO 8571 leaves it to the local system what ends a line in a file; between systems it is CR LF (ISO 646's format effectors), which is what ISODE sends. CR that has no LF behind it stays on both
-//! ways, and so does LF that has CR before it where it is kept. LF alone that is transferred is LF where it is kept, and so comes back with CR before it.
+//! ISO 8571 leaves it to the local system what ends a line in a file; between systems it is CR LF (ISO 646's format
+//! effectors), which is what ISODE sends. CR that has no LF behind it stays on both ways, and so does LF that has CR
+//! before it where it is kept. LF alone that is transferred is LF where it is kept, and so comes back with CR before
+//! it.
 
 use kumiki_octets::Message;
 
@@ -10,7 +12,8 @@ use kumiki_octets::Message;
 pub(crate) struct Point {
     /// So many octets of the store are behind.
     pub(crate) octets: u64,
-    /// The last octet that was transferred is CR of a text whose lines end otherwise here. Of what is written it is not in the store yet.
+    /// The last octet that was transferred is CR of a text whose lines end otherwise here. Of what is written it is not
+    /// in the store yet.
     pub(crate) cr: bool,
 }
 
@@ -57,7 +60,8 @@ impl LfToCrlf {
         self.take_until(octets, usize::MAX, out);
     }
 
-    /// The same up to the octet with which `out` would be longer than `most`, but for the first. Gives how many were taken.
+    /// The same up to the octet with which `out` would be longer than `most`, but for the first. Gives how many were
+    /// taken.
     fn take_until(&mut self, octets: &[u8], most: usize, out: &mut Vec<u8>) -> usize {
         for (at, &octet) in octets.iter().enumerate() {
             let alone = octet == b'\n' && !self.cr;
@@ -83,8 +87,8 @@ pub(super) fn localised(at: Point, data: &Message) -> (Message, Point) {
     (Message::owning(out), end)
 }
 
-/// What is transferred for the octets of the store behind `at`, up to `most` octets and at least one line's end, and where it ends; none at the end. `read` gives octets of the
-/// store as for [`Form::string_at`](super::Form::string_at).
+/// What is transferred for the octets of the store behind `at`, up to `most` octets and at least one line's end, and
+/// where it ends; none at the end. `read` gives octets of the store as for [`Form::string_at`](super::Form::string_at).
 ///
 /// # Errors
 /// Those of `read`.

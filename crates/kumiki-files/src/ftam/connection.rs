@@ -66,7 +66,8 @@ pub(super) enum QueuedSend {
 pub(super) struct Points {
     /// The number of the next point: the session's V(M).
     pub(super) next: SyncPoint,
-    /// That of checkpoint 1; before 0 where a transfer was recovered whose first checkpoints were set on another association.
+    /// That of checkpoint 1; before 0 where a transfer was recovered whose first checkpoints were set on another
+    /// association.
     base: i64,
     /// The last checkpoint set.
     pub(super) set: u32,
@@ -115,7 +116,8 @@ impl Points {
         u32::try_from(i64::from(number) - self.base + 1).unwrap_or(0)
     }
 
-    /// The number that the session goes on with when the transfer goes on from this checkpoint: that of the next one, if this session has had it.
+    /// The number that the session goes on with when the transfer goes on from this checkpoint: that of the next one,
+    /// if this session has had it.
     pub(super) fn restart(&self, identifier: u32) -> SyncPoint {
         SyncPoint::try_from(self.base + i64::from(identifier)).unwrap_or(0)
     }
@@ -135,7 +137,8 @@ impl Points {
     }
 }
 
-/// So many may wait to be sent before the peer's FPDUs wait, too: a peer that asks and does not take the answers is not heard any more. A group is one.
+/// So many may wait to be sent before the peer's FPDUs wait, too: a peer that asks and does not take the answers is not
+/// heard any more. A group is one.
 pub(super) const MOST_WAITING: usize = 64;
 
 #[derive(Debug)]
@@ -304,7 +307,8 @@ impl Connection {
         }
     }
 
-    /// The token for synchronisation points goes to who sends data, and when nobody does to the initiator, who ends the association.
+    /// The token for synchronisation points goes to who sends data, and when nobody does to the initiator, who ends the
+    /// association.
     pub(super) fn settle_token(&mut self) {
         let to = match self.machine.state() {
             State::Reading => Side::Responder,
@@ -348,7 +352,8 @@ impl Connection {
         self.pleased = false;
     }
 
-    /// Sends what waits, as far as presentation takes it and the session allows it, and tells the user what room that leaves.
+    /// Sends what waits, as far as presentation takes it and the session allows it, and tells the user what room that
+    /// leaves.
     pub(super) fn flush(&mut self, cx: &mut Context<'_>) {
         let sends = matches!(self.ends.state, Phase::Standing | Phase::Terminating);
         if !sends || self.resyncing != Resyncing::No {

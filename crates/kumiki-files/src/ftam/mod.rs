@@ -9,28 +9,35 @@
 //!
 //! Both ends see the same FPDUs, though not in the same order where they cross; so one table, [`states`], serves both.
 //!
-//! **Beginning.** F-INITIALIZE is in [`Association::initialize`], both ways. What a user leaves out of the request or its answer (functional
-//! units, and with them class, version and quality; attribute groups; contents types) is taken from [`Capabilities`] as [`negotiation`] says, and the
-//! answer has no more units than were asked for. A caller does not take an answer with an [`objection`]. A request without a user's contexts proposes those of [`Config`]; FTAM-PCI is always the first. With recovery or restart among the
-//! functional units session is asked for minor points and resynchronisation, and a responder without those agrees to neither.
-//! An `Accept` whose response says failure refuses, and nothing more is heard of it; the caller hears the response and then `Aborted`.
+//! **Beginning.** F-INITIALIZE is in [`Association::initialize`], both ways. What a user leaves out of the request or
+//! its answer (functional units, and with them class, version and quality; attribute groups; contents types) is taken
+//! from [`Capabilities`] as [`negotiation`] says, and the answer has no more units than were asked for. A caller does
+//! not take an answer with an [`objection`]. A request without a user's contexts proposes those of [`Config`]; FTAM-PCI
+//! is always the first. With recovery or restart among the functional units session is asked for minor points and
+//! resynchronisation, and a responder without those agrees to neither. An `Accept` whose response says failure refuses,
+//! and nothing more is heard of it; the caller hears the response and then `Aborted`.
 //!
-//! **Primitives** are FPDUs ([`Primitive::Pdu`]). A group is one P-DATA, and every other FPDU is one by itself: ISODE's responder ends an
-//! association in which F-TRANSFER-END comes in the P-DATA of F-DATA-END. F-TERMINATE and the aborts ride on association control; `Release` and `Abort` without an FPDU are given an empty one.
+//! **Primitives** are FPDUs ([`Primitive::Pdu`]). A group is one P-DATA, and every other FPDU is one by itself: ISODE's
+//! responder ends an association in which F-TRANSFER-END comes in the P-DATA of F-DATA-END. F-TERMINATE and the aborts
+//! ride on association control; `Release` and `Abort` without an FPDU are given an empty one.
 //!
-//! **Data.** `Data` is a string of the open document's own type; another element is [`Primitive::Data`]. What the document is F-OPEN's response
-//! says. Content stays where it is: only its header is put in front.
+//! **Data.** `Data` is a string of the open document's own type; another element is [`Primitive::Data`]. What the
+//! document is F-OPEN's response says. Content stays where it is: only its header is put in front.
 //!
-//! **Credit** counts data elements. FPDUs take presentation's credit, and wait for it, but not the user's. A peer may send several elements in a P-DATA, by
-//! [`Config::values`] at most, and spends one message of credit for all; the user's grants make up for that before any goes down. Where much waits to be sent, nothing is granted for FPDUs: who does
-//! not take answers is not asked on.
+//! **Credit** counts data elements. FPDUs take presentation's credit, and wait for it, but not the user's. A peer may
+//! send several elements in a P-DATA, by [`Config::values`] at most, and spends one message of credit for all; the
+//! user's grants make up for that before any goes down. Where much waits to be sent, nothing is granted for FPDUs: who
+//! does not take answers is not asked on.
 //!
-//! **Checkpoints** are minor synchronisation points, numbered from 1 in each transfer, behind F-RECOVER from the recovery point on (recalled), within the window that F-INITIALIZE agreed. Who sends
-//! data has the token, and else the initiator (recalled: so does ISO 8571-4 use the token). F-RESTART and F-CANCEL are resynchronisations (restart, abandon) where the session has them,
-//! and P-DATA where not. Of two that meet as resynchronisations session lets one count. The other F-CANCEL is answered here, when the user has answered
-//! the peer's; the other F-RESTART is not answered.
+//! **Checkpoints** are minor synchronisation points, numbered from 1 in each transfer, behind F-RECOVER from the
+//! recovery point on (recalled), within the window that F-INITIALIZE agreed. Who sends data has the token, and else the
+//! initiator (recalled: so does ISO 8571-4 use the token). F-RESTART and F-CANCEL are resynchronisations (restart,
+//! abandon) where the session has them, and P-DATA where not. Of two that meet as resynchronisations session lets one
+//! count. The other F-CANCEL is answered here, when the user has answered the peer's; the other F-RESTART is not
+//! answered.
 //!
-//! **Errors.** What a peer must not send ends the association with F-P-ABORT, to the peer and, before `Aborted`, to the user.
+//! **Errors.** What a peer must not send ends the association with F-P-ABORT, to the peer and, before `Aborted`, to the
+//! user.
 
 use kumiki_graph::{
     Above, Accept, Below, Context, Duration, Handle, Indication, Mode, Offered, Open, Opened, Protocol, Reason,
@@ -194,7 +201,8 @@ pub struct Counters {
 pub struct Ftam {
     config: Config,
     entries: Entries<Connection>,
-    /// How the value begins that came last, for what is told of it where it is wrong; nothing where something else came.
+    /// How the value begins that came last, for what is told of it where it is wrong; nothing where something else
+    /// came.
     in_hand: Beginning,
     counters: Counters,
     refusal: Option<Reason>,
@@ -213,8 +221,8 @@ impl Ftam {
         &self.counters
     }
 
-    /// What came last: how a peer broke the protocol, a caller or not, or why a caller was refused by this layer. What its user says to a caller
-    /// leaves nothing here.
+    /// What came last: how a peer broke the protocol, a caller or not, or why a caller was refused by this layer. What
+    /// its user says to a caller leaves nothing here.
     #[must_use]
     pub const fn refusal(&self) -> Option<&Reason> {
         self.refusal.as_ref()

@@ -1,4 +1,5 @@
-//! What F-INITIALIZE agrees on: one service class, and of functional units, attribute groups and contents types what both sides have.
+//! What F-INITIALIZE agrees on: one service class, and of functional units, attribute groups and contents types what
+//! both sides have.
 //!
 //! | class | must have | may have |
 //! |---|---|---|
@@ -8,8 +9,9 @@
 //! | access | read, write, file access | all others |
 //! | unconstrained | nothing | all |
 //!
-//! ISO 8571-3, section on service classes, recalled; the mandatory units of the first four are those that ISODE asks for. Enhanced management
-//! needs limited management. The functional units of filestore management and below are those of version 2.
+//! ISO 8571-3, section on service classes, recalled; the mandatory units of the first four are those that ISODE asks
+//! for. Enhanced management needs limited management. The functional units of filestore management and below are those
+//! of version 2.
 
 use kumiki_osi_service::ftam::contents::ContentsTypeName;
 use kumiki_osi_service::ftam::regime::{InitializeRequest, InitializeResponse, QualityOfService};
@@ -70,7 +72,8 @@ struct Class {
     may: FunctionalUnits,
 }
 
-/// The classes. A responder takes the one that gives the most of what is asked for, and of some that give as much the first.
+/// The classes. A responder takes the one that gives the most of what is asked for, and of some that give as much the
+/// first.
 const CLASSES: [Class; 5] = {
     use {FunctionalUnits as U, ServiceClasses as S};
     let managed = U::LIMITED_FILE_MANAGEMENT.with(U::GROUPING);
@@ -170,8 +173,9 @@ impl Capabilities {
         }
     }
 
-    /// What of a list is here, too. An empty list was not said, and all that is here is meant. NBS-9 has two names, and where both were
-    /// said the old one is left out: ISODE's initiator would take it for the one that counts, and compare attributes with it.
+    /// What of a list is here, too. An empty list was not said, and all that is here is meant. NBS-9 has two names, and
+    /// where both were said the old one is left out: ISODE's initiator would take it for the one that counts, and
+    /// compare attributes with it.
     fn shared(&self, list: &[ContentsTypeName]) -> Vec<ContentsTypeName> {
         if list.is_empty() {
             return self.contents_types.clone();

@@ -157,8 +157,8 @@ impl Ftam {
             return cx.drop("no such association, or not while it begins or ends");
         }
         self.in_hand = Beginning::default();
-        // What the peer has just given it does not want back, unless it says so: what makes it ours may still be on its way. Two that
-        // do not agree on who is to have it would hand it to each other for ever.
+        // What the peer has just given it does not want back, unless it says so: what makes it ours may still be on its
+        // way. Two that do not agree on who is to have it would hand it to each other for ever.
         let given = matches!(primitive, session::Primitive::GiveTokens { .. });
         match primitive {
             session::Primitive::SyncMinor { .. } => self.on_check_pdu(own, cx),

@@ -1,10 +1,11 @@
 //! Which FPDU is allowed when: the regimes of ISO 8571-4 as one table of services, and a machine that goes by it.
 //!
-//! A service is a request, the response that it waits for if there is one, and the state before and after. The standard has a state of its
-//! own for each response that is waited for ("SELECT-PD"); here that is the state before and the services that wait ([`Machine::waits_for`]).
+//! A service is a request, the response that it waits for if there is one, and the state before and after. The standard
+//! has a state of its own for each response that is waited for ("SELECT-PD"); here that is the state before and the
+//! services that wait ([`Machine::waits_for`]).
 //!
-//! In a group requests follow each other without waiting, so each is looked at in the state that those before it lead to if they succeed.
-//! The response group has no members behind one that failed.
+//! In a group requests follow each other without waiting, so each is looked at in the state that those before it lead
+//! to if they succeed. The response group has no members behind one that failed.
 
 use std::collections::VecDeque;
 
@@ -319,8 +320,8 @@ impl Machine {
         if allowed && !(self.units & checked).is_empty() { Ok(Step::Take) } else { Err(StateError::Check(self.state)) }
     }
 
-    /// The F-CANCEL or F-RESTART that this end has asked for does not count: it was a resynchronisation of the session that met another. Which one
-    /// it was.
+    /// The F-CANCEL or F-RESTART that this end has asked for does not count: it was a resynchronisation of the session
+    /// that met another. Which one it was.
     pub fn withdraw(&mut self) -> Option<Kind> {
         if let Some(at) = self.cancels.iter().position(|by| *by == self.local) {
             self.cancels.remove(at);
@@ -387,8 +388,8 @@ impl Machine {
     fn on_cancel_request(&mut self, sender: Side) -> Result<Step, StateError> {
         let allowed = match self.state {
             State::Reading | State::Writing => true,
-            // The peer may not have seen the end of the data when it sent this. Of both ends the initiator can cancel until it has asked for the end of the
-            // transfer; a responder says what is wrong in its response to that.
+            // The peer may not have seen the end of the data when it sent this. Of both ends the initiator can cancel
+            // until it has asked for the end of the transfer; a responder says what is wrong in its response to that.
             State::ReadEnded | State::WriteEnded => {
                 sender != self.local || (sender == Side::Initiator && self.asked.is_empty())
             }
@@ -460,8 +461,9 @@ impl Machine {
         Ok(true)
     }
 
-    /// The groups of ISO 8571-3: a file is selected or created and opened, or closed and deselected or deleted, or selected or created and
-    /// deselected or deleted; with attributes between. Where the class is unconstrained, whatever the states allow.
+    /// The groups of ISO 8571-3: a file is selected or created and opened, or closed and deselected or deleted, or
+    /// selected or created and deselected or deleted; with attributes between. Where the class is unconstrained,
+    /// whatever the states allow.
     fn is_group_allowed(&self) -> bool {
         if self.class.contains(ServiceClasses::UNCONSTRAINED) {
             return true;

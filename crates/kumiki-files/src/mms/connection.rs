@@ -12,7 +12,8 @@ use kumiki_osi_service::presentation::{ContextId, Value};
 
 use super::states::State;
 
-/// So many PDUs may wait to be sent before the peer's wait, too: a peer that asks and does not take the answers is not heard any more.
+/// So many PDUs may wait to be sent before the peer's wait, too: a peer that asks and does not take the answers is not
+/// heard any more.
 pub(super) const MOST_WAITING: usize = 64;
 
 /// What waits for its turn.

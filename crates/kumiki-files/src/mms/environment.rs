@@ -31,7 +31,8 @@ impl Mms {
         }
         let mut association = open.parameters.take::<Association>().unwrap_or_default();
         if association.contexts.is_empty() {
-            // libiec61850 has 1 for association control, which takes the next odd number, and 3 for MMS; nobody may rely on that.
+            // libiec61850 has 1 for association control, which takes the next odd number, and 3 for MMS; nobody may
+            // rely on that.
             association.contexts = vec![Proposed::basic(3, ABSTRACT_SYNTAX)];
         }
         if association.session.functional_units == SessionUnits::KERNEL {

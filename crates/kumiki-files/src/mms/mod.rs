@@ -7,21 +7,24 @@
 //! | Below | association control, and through it presentation and session |
 //! | Left out | modifiers (rejected), companion standards, timers, of which MMS has none; what services mean, which is their users' |
 //!
-//! **Beginning.** Initiate is in [`Association::initiate`](kumiki_osi_service::Association::initiate), both ways. What a user leaves out is taken from [`Config`]. An offer has what can be
-//! agreed on: the caller's services, and of all else the lesser of both; accepting it agrees to that. Who has PDUs shorter than
-//! [`SHORTEST`] octets or no common version is refused with initiate-Error, as rejected by association control for good.
+//! **Beginning.** Initiate is in [`Association::initiate`](kumiki_osi_service::Association::initiate), both ways. What
+//! a user leaves out is taken from [`Config`]. An offer has what can be agreed on: the caller's services, and of all
+//! else the lesser of both; accepting it agrees to that. Who has PDUs shorter than [`SHORTEST`] octets or no common
+//! version is refused with initiate-Error, as rejected by association control for good.
 //!
-//! **Primitives** are PDUs ([`Pdu`]). The numbers of services are their users': none may be used twice at a time. An answer to a service
-//! that nobody asked for is rejected to the peer and not handed up; so is a request beyond what was agreed, or of a service that this side does not answer.
+//! **Primitives** are PDUs ([`Pdu`]). The numbers of services are their users': none may be used twice at a time. An
+//! answer to a service that nobody asked for is rejected to the peer and not handed up; so is a request beyond what was
+//! agreed, or of a service that this side does not answer.
 //!
-//! **Credit** counts services: so many requests may be outstanding, and each answer gives one back. Answers take none, for they are as many as there were requests. Values
-//! take presentation's credit, and wait for it. A peer's service is over when its answer has left, so a peer that does not take answers cannot ask on.
+//! **Credit** counts services: so many requests may be outstanding, and each answer gives one back. Answers take none,
+//! for they are as many as there were requests. Values take presentation's credit, and wait for it. A peer's service is
+//! over when its answer has left, so a peer that does not take answers cannot ask on.
 //!
-//! **Ending** is conclude, and then the release of association control ([`states`]): `Release` asks for it, `Released` says that the peer does, whose
-//! answer is `Release`, too. Abort is association control's.
+//! **Ending** is conclude, and then the release of association control ([`states`]): `Release` asks for it, `Released`
+//! says that the peer does, whose answer is `Release`, too. Abort is association control's.
 //!
-//! **Errors.** A PDU that cannot be read is rejected, and the association goes on. Why is said in initiate-Error, which has room for text, and by
-//! [`Mms::refusal`].
+//! **Errors.** A PDU that cannot be read is rejected, and the association goes on. Why is said in initiate-Error, which
+//! has room for text, and by [`Mms::refusal`].
 
 use kumiki_graph::{
     Above, Accept, Below, Context, Handle, Indication, Mode, Offered, Open, Opened, Protocol, Reason, Request, Service,
@@ -53,7 +56,8 @@ pub const SERVICE: Service = Service::CONNECTION.named("MMS");
 /// Association control.
 const ACSE: Below = Below(0);
 
-/// The shortest PDU with which files can be read, in octets (recalled: the least that the standard lets somebody say is 64).
+/// The shortest PDU with which files can be read, in octets (recalled: the least that the standard lets somebody say is
+/// 64).
 pub const SHORTEST: i64 = 64;
 
 /// What can be set.
@@ -149,8 +153,8 @@ impl Mms {
         &self.counters
     }
 
-    /// What came last: what was wrong with a PDU that was rejected, or why a caller was refused by this layer: how it broke the protocol, or what it
-    /// was told. What its user says to a caller leaves nothing here.
+    /// What came last: what was wrong with a PDU that was rejected, or why a caller was refused by this layer: how it
+    /// broke the protocol, or what it was told. What its user says to a caller leaves nothing here.
     #[must_use]
     pub const fn refusal(&self) -> Option<&Reason> {
         self.refusal.as_ref()

@@ -114,7 +114,8 @@ impl Mms {
         }
     }
 
-    /// An answer that is none. Nothing better will come, so the service is over, and the user is told what the peer is told.
+    /// An answer that is none. Nothing better will come, so the service is over, and the user is told what the peer is
+    /// told.
     fn bad_answer(
         &mut self,
         own: Handle,

@@ -1,7 +1,8 @@
 //! The environment as a table: rows are events, columns states.
 //!
-//! Recalled from ISO 9506-1 (environment and general management services), whose text was not at hand. Conclude is agreed on in PDUs of MMS,
-//! and association control releases what is left; who only releases, or hangs up when the end was agreed on, has ended in order as well.
+//! Recalled from ISO 9506-1 (environment and general management services), whose text was not at hand. Conclude is
+//! agreed on in PDUs of MMS, and association control releases what is left; who only releases, or hangs up when the end
+//! was agreed on, has ended in order as well.
 
 /// A state of the environment.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -365,7 +365,8 @@ fn modifiers_answers_to_nothing_and_octets_that_are_no_pdu_are_rejected() {
 #[test]
 fn answers_that_are_none_end_their_services_and_the_user_is_told() {
     let shelf_asks = ClosingUser { asks: 3, ..ClosingUser::default() };
-    // Without a service; the answer of fileDelete; an error without an error. Each of them twice: then nothing is under way any more.
+    // Without a service; the answer of fileDelete; an error without an error. Each of them twice: then nothing is under
+    // way any more.
     let bad = [vec![0xa1, 0x03, 2, 1, 1], vec![0xa1, 0x06, 2, 1, 2, 0x9f, 0x4c, 0], vec![0xa2, 0x03, 0x80, 1, 3]];
     let steps = bad.iter().chain(&bad).cloned().map(Step::Say);
     let steps = [close(7), Step::Asked].into_iter().chain(steps);
@@ -471,7 +472,8 @@ fn the_last_pdu_that_was_rejected_is_told_with_its_header() {
         assert_eq!(mms.counters().rejected, 1);
         mms.refusal().unwrap().to_string()
     };
-    // fileDelete without its end; fileOpen without a name; no PDU; an answer to nothing; a service that nobody here has.
+    // fileDelete without its end; fileOpen without a name; no PDU; an answer to nothing; a service that nobody here
+    // has.
     let said = ["a005 020108 9f4a", "a006 020105 bf4800", "be00", "a106 020105 9f4a00", "a005 020102 a100"];
     assert_eq!(
         said.map(rejected),

@@ -1,7 +1,7 @@
 //! The plan as a state machine.
 //!
-//! An operation that fails is unwound (fileClose where something is open), and the next one begins. Only what leaves the state unclear ends
-//! the association, and with it what is left of the plan.
+//! An operation that fails is unwound (fileClose where something is open), and the next one begins. Only what leaves
+//! the state unclear ends the association, and with it what is left of the plan.
 
 use std::collections::VecDeque;
 
@@ -24,7 +24,8 @@ use crate::node::InitiatingUser;
 /// The most entries of a directory that are kept.
 const MOST_ENTRIES: usize = 100_000;
 
-/// The most entries of a directory that are passed over, as they are the directory itself: without an end a server could go on so for ever.
+/// The most entries of a directory that are passed over, as they are the directory itself: without an end a server
+/// could go on so for ever.
 const MOST_PASSED: usize = 1000;
 
 /// Who asks, and how.
@@ -32,7 +33,8 @@ const MOST_PASSED: usize = 1000;
 pub struct Settings {
     /// What is proposed; the services are the client's.
     pub initiate: Initiate,
-    /// The most fileReads of one file at a time. More than one makes use of a long line, with servers that answer in order.
+    /// The most fileReads of one file at a time. More than one makes use of a long line, with servers that answer in
+    /// order.
     pub window: u32,
     /// The most octets in one piece of a file that is sent, where PDUs hold as many.
     pub element: usize,
@@ -415,7 +417,8 @@ impl Client {
                 return;
             };
             let asked = run.waiting.len() as u64;
-            // Of a file whose pieces are not known yet, and behind its end, one at a time: some servers close a file that was read to its end.
+            // Of a file whose pieces are not known yet, and behind its end, one at a time: some servers close a file
+            // that was read to its end.
             let left = size.saturating_sub(run.at);
             let useful = if run.piece == 0 { 1 } else { left.div_ceil(run.piece).max(1) };
             if run.ended || credit == 0 || asked >= u64::from(window).min(useful) {

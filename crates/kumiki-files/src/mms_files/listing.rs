@@ -11,7 +11,8 @@ pub(super) fn specification(name: &str) -> Option<FileName> {
     (!matches!(bare, "" | ".")).then(|| FileName::from(name))
 }
 
-/// The octets of a name, each as the character of its number: names are compared and cut octet by octet, whatever they are written in.
+/// The octets of a name, each as the character of its number: names are compared and cut octet by octet, whatever they
+/// are written in.
 fn characters(octets: &[u8]) -> String {
     octets.iter().copied().map(char::from).collect()
 }
@@ -31,7 +32,8 @@ fn octets(characters: &str) -> GraphicString {
 /// What stands between the components of names.
 const SEPARATORS: [char; 2] = ['/', '\\'];
 
-/// The name without what stands before and behind it: some servers begin names with a separator, most end those of directories with one.
+/// The name without what stands before and behind it: some servers begin names with a separator, most end those of
+/// directories with one.
 fn bare(name: &str) -> &str {
     name.trim_matches(SEPARATORS)
 }
@@ -46,14 +48,16 @@ pub(super) fn is_it(asked: &str, entry: &FileName) -> bool {
     (whole || alone) && !entry.ends_with(SEPARATORS)
 }
 
-/// Whether the only entry of what should be a directory is that itself: then it is a file. One without the directory in its name may be something in it.
+/// Whether the only entry of what should be a directory is that itself: then it is a file. One without the directory in
+/// its name may be something in it.
 pub(super) fn is_file(asked: &str, entry: &FileName) -> bool {
     let (asked, entry) = (characters(asked.as_bytes()), whole(entry));
     let is_root = matches!(bare(&asked), "" | ".");
     !is_root && bare(&asked) == bare(&entry) && !entry.ends_with(SEPARATORS)
 }
 
-/// The name of an entry of `directory`, without that; and whether it is a directory itself. None where it is the directory.
+/// The name of an entry of `directory`, without that; and whether it is a directory itself. None where it is the
+/// directory.
 pub(super) fn entry(directory: &str, entry: &FileName) -> Option<(GraphicString, bool)> {
     let (name, directory) = (whole(entry), &characters(directory.as_bytes())[..]);
     let is_directory = name.ends_with(SEPARATORS);

@@ -7,16 +7,18 @@
 //! | Below | [`mms`] |
 //! | Left out | files of a third (`sourceFileServer`); names with wildcards; directories are neither made nor removed, for MMS has no service for that; adding to a file; more than one obtainFile at a time (others wait) |
 //!
-//! **Fetching** is fileOpen, fileRead as often as there is more, fileClose. What a file is, its size and date, fileOpen says; a
-//! [`Sink`](crate::file_user::Sink) that goes on where it was is told of both before a byte comes, and may start over. Several fileReads are asked for at a time where
-//! [`Settings::window`] says so: answers must then come in the order of the requests, and one that does not ends the transfer.
+//! **Fetching** is fileOpen, fileRead as often as there is more, fileClose. What a file is, its size and date, fileOpen
+//! says; a [`Sink`](crate::file_user::Sink) that goes on where it was is told of both before a byte comes, and may
+//! start over. Several fileReads are asked for at a time where [`Settings::window`] says so: answers must then come in
+//! the order of the requests, and one that does not ends the transfer.
 //!
-//! **Sending** is obtainFile: the server asks for the file by fileOpen, fileRead and fileClose on the same association, and
-//! says at the end whether it has it, which is believed where it has read the file to its end. The name under which it asks for it is good for that time only.
+//! **Sending** is obtainFile: the server asks for the file by fileOpen, fileRead and fileClose on the same association,
+//! and says at the end whether it has it, which is believed where it has read the file to its end. The name under which
+//! it asks for it is good for that time only.
 //!
-//! **Pieces.** A fileRead has as many octets as a PDU of the agreed length holds. The end is where `moreFollows` says so, whatever fileOpen
-//! has said of the size, and also where no octets come; but where `moreFollows` says that more does, and the size that was told has not come, the file
-//! is broken off, and is no whole one at either end.
+//! **Pieces.** A fileRead has as many octets as a PDU of the agreed length holds. The end is where `moreFollows` says
+//! so, whatever fileOpen has said of the size, and also where no octets come; but where `moreFollows` says that more
+//! does, and the size that was told has not come, the file is broken off, and is no whole one at either end.
 //!
 //! | read | for |
 //! |---|---|

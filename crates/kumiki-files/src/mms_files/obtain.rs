@@ -1,7 +1,7 @@
 //! obtainFile: the server fetches a file from its client, on the same association.
 //!
-//! The contents appear under the name when all of them have come; until then there are the old ones. Under a name that is new there is an EMPTY
-//! file meanwhile: it holds the name, and goes where the transfer breaks.
+//! The contents appear under the name when all of them have come; until then there are the old ones. Under a name that
+//! is new there is an EMPTY file meanwhile: it holds the name, and goes where the transfer breaks.
 
 use kumiki_osi_service::ftam::attributes::CreateAttributes;
 use kumiki_osi_service::ftam::contents::ContentsType;

@@ -1,7 +1,7 @@
 //! One association, as the server sees it: requests in, answers out.
 //!
-//! All but obtainFile is answered at once. Files are selected in the [`Guard`] for as long as they are open, so that users of FTAM and of MMS
-//! keep out of each other's way.
+//! All but obtainFile is answered at once. Files are selected in the [`Guard`] for as long as they are open, so that
+//! users of FTAM and of MMS keep out of each other's way.
 
 use std::collections::{BTreeMap, VecDeque};
 

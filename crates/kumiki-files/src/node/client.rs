@@ -1,4 +1,5 @@
-//! The node that calls, does the plan, and ends. Where the association breaks in a transfer that can go on, it calls again.
+//! The node that calls, does the plan, and ends. Where the association breaks in a transfer that can go on, it calls
+//! again.
 
 use core::fmt::Debug;
 
@@ -103,7 +104,8 @@ pub trait InitiatingUser: Debug + Send + Sized + 'static {
     /// What was agreed on, in words; empty before the association stands.
     fn agreed(&self) -> String;
 
-    /// Whether another association is wanted: one has broken, and with it a transfer that can go on. By some protocols none can.
+    /// Whether another association is wanted: one has broken, and with it a transfer that can go on. By some protocols
+    /// none can.
     fn wants_again(&self) -> bool {
         false
     }
@@ -113,12 +115,14 @@ pub trait InitiatingUser: Debug + Send + Sized + 'static {
         false
     }
 
-    /// The association is no good any more, for this reason: as though it had broken. Asked where something [can go on](Self::can_go_on).
+    /// The association is no good any more, for this reason: as though it had broken. Asked where something [can go
+    /// on](Self::can_go_on).
     fn on_lost(&mut self, why: Failure) {
         self.end_all(why);
     }
 
-    /// Gives up, if another run can go on with what is under way: then the association is to be broken off, for what ends in order is forgotten.
+    /// Gives up, if another run can go on with what is under way: then the association is to be broken off, for what
+    /// ends in order is forgotten.
     fn breaks_off(&mut self) -> bool {
         false
     }
@@ -128,7 +132,8 @@ pub trait InitiatingUser: Debug + Send + Sized + 'static {
         None
     }
 
-    /// Keeps the association when the plan is done, for what [`InitiatingUser::add`] brings, until [`InitiatingUser::end`].
+    /// Keeps the association when the plan is done, for what [`InitiatingUser::add`] brings, until
+    /// [`InitiatingUser::end`].
     fn hold(&mut self) {
         self.plan_mut().hold(true);
     }
@@ -168,7 +173,8 @@ pub struct ClientConfig<S> {
     pub association: Association,
     /// What the protocol's user can be told.
     pub settings: S,
-    /// After so long without a word an association is ended; zero: never. More than a responder waits, so that it says why.
+    /// After so long without a word an association is ended; zero: never. More than a responder waits, so that it says
+    /// why.
     pub idle: Duration,
     /// So long after an association has broken it is called again, where a transfer is to go on.
     pub again: Duration,
@@ -225,7 +231,8 @@ impl<U: InitiatingUser> FileClient<U> {
         }
     }
 
-    /// One whose network below is good for one call: where its association breaks, whoever runs the node takes what is to go on to another one.
+    /// One whose network below is good for one call: where its association breaks, whoever runs the node takes what is
+    /// to go on to another one.
     #[must_use]
     pub fn once(mut self) -> Self {
         self.is_once = true;

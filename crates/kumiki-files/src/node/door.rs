@@ -1,5 +1,5 @@
-//! The door of a node that serves a filestore, whichever protocol brings the callers: who is called and answers, how many come in, how long they may be
-//! silent, and how it ended.
+//! The door of a node that serves a filestore, whichever protocol brings the callers: who is called and answers, how
+//! many come in, how long they may be silent, and how it ended.
 
 use kumiki_graph::Parameters;
 use kumiki_graph::{Accept, Context, Duration, Handle, Instant, Mode, Open, Reason, Request, TimerSlot, Token};
@@ -67,7 +67,8 @@ pub struct Door {
 }
 
 impl Door {
-    /// One for so many associations at a time, of which none is silent for longer than `idle` (zero: than it likes); the graph's clock began at this second since 1970.
+    /// One for so many associations at a time, of which none is silent for longer than `idle` (zero: than it likes);
+    /// the graph's clock began at this second since 1970.
     pub(super) fn new(associations: u32, idle: Duration, began: i64) -> Self {
         Self { associations, idle, began, counters: Counters::default(), last_end: None, stopping: None, failure: None }
     }
@@ -171,7 +172,8 @@ pub(super) const fn silence(keeps_others_out: bool) -> &'static str {
     }
 }
 
-/// Lets the caller of a `session` in, which is `user` here. The answer is what it has said, but for who answers: who was called, where there is no name of our `own`.
+/// Lets the caller of a `session` in, which is `user` here. The answer is what it has said, but for who answers: who
+/// was called, where there is no name of our `own`.
 pub(super) fn accept(
     (session, user): (Handle, Handle),
     mut association: Box<Association>,

@@ -35,8 +35,8 @@ const FILES: Below = Below(0);
 /// The handle of the passive open.
 const LISTENER: Handle = Handle { index: u32::MAX, generation: u32::MAX };
 
-/// The token by which whoever runs a node has it look at what was asked of it meanwhile: [`FileClient::want`], [`FileServer::stop`], and what is
-/// [claimed](FileServer::is_claimed).
+/// The token by which whoever runs a node has it look at what was asked of it meanwhile: [`FileClient::want`],
+/// [`FileServer::stop`], and what is [claimed](FileServer::is_claimed).
 pub const WAKE: Token = Token { session: LISTENER, kind: 0 };
 
 /// A protocol of files, as its users have it. Its provider implements it, which is the layer below the nodes.

@@ -24,7 +24,8 @@ const RECOVER: u32 = 2;
 /// How often it is looked whether he has.
 const AGAIN: Duration = Duration::from_millis(50);
 
-/// So often it is looked; then the initiator is told to try again. Whoever runs the other node sees to it several times a second.
+/// So often it is looked; then the initiator is told to try again. Whoever runs the other node sees to it several times
+/// a second.
 const LOOKS: u32 = 100;
 
 /// What a caller is told.
@@ -67,7 +68,8 @@ pub trait RespondingUser: Debug + Send + Sized + 'static {
         let _ = (config, association);
     }
 
-    /// Somebody calls, and there is room, or what is said where there is none. What is answered goes into `association`.
+    /// Somebody calls, and there is room, or what is said where there is none. What is answered goes into
+    /// `association`.
     fn called(
         config: &Self::Config,
         association: &mut Association,
@@ -123,7 +125,8 @@ pub trait RespondingUser: Debug + Send + Sized + 'static {
         false
     }
 
-    /// Ends the association that [has](Self::has) an activity with which its user goes on elsewhere: it has broken, and nobody has told us.
+    /// Ends the association that [has](Self::has) an activity with which its user goes on elsewhere: it has broken, and
+    /// nobody has told us.
     fn supersede(&mut self, guard: &mut Guard, out: &mut Actions<Self>) {
         let _ = (guard, out);
     }
@@ -210,8 +213,8 @@ impl<U: RespondingUser> FileServer<U> {
         self.door.stop(why);
     }
 
-    /// Whether what an association has under way is recovered by its user elsewhere, at another node that shares the table: then the node is to be woken with
-    /// [`WAKE`].
+    /// Whether what an association has under way is recovered by its user elsewhere, at another node that shares the
+    /// table: then the node is to be woken with [`WAKE`].
     pub fn is_claimed(&mut self) -> bool {
         !self.guard.claimed().is_empty()
     }
@@ -268,7 +271,8 @@ impl<U: RespondingUser> FileServer<U> {
         }
     }
 
-    /// Lets the responder of a session do something, and does what it wants. A session that is aborted by that is forgotten.
+    /// Lets the responder of a session do something, and does what it wants. A session that is aborted by that is
+    /// forgotten.
     fn with(&mut self, user: Handle, cx: &mut Context<'_>, act: impl FnOnce(&mut U, &mut Guard, &mut Actions<U>)) {
         let Some(session) = self.sessions.get(user) else {
             return cx.drop("no such association");
@@ -301,7 +305,8 @@ impl<U: RespondingUser> FileServer<U> {
         Some(session.responder)
     }
 
-    /// What the provider of a session says. Where that is to go on with a transfer that an association of another node has, it waits until that has given it up.
+    /// What the provider of a session says. Where that is to go on with a transfer that an association of another node
+    /// has, it waits until that has given it up.
     fn said(&mut self, by: Handle, said: UserPrimitive<U>, looks: u32, cx: &mut Context<'_>) {
         let recovers = self.sessions.get(by).and_then(|it| it.responder.recovers(&said));
         if let Some(Recovers { user, activity, waits }) = recovers {
@@ -320,7 +325,8 @@ impl<U: RespondingUser> FileServer<U> {
         self.with(by, cx, |responder, guard, out| responder.on(said, now, guard, out));
     }
 
-    /// These associations have broken, though here nothing was heard of that: their user goes on with the activity elsewhere.
+    /// These associations have broken, though here nothing was heard of that: their user goes on with the activity
+    /// elsewhere.
     fn supersede(&mut self, user: &User, activity: i64, by: Option<Handle>, cx: &mut Context<'_>) {
         let has = |it: &Session<U>| it.responder.has(user, activity);
         let all: Vec<Handle> = self.sessions.all(has).collect();

@@ -1,4 +1,5 @@
-//! Every end of `collect --delete`: what was deleted at the responder is here, whole, and the next run has each file once, and leaves nothing else.
+//! Every end of `collect --delete`: what was deleted at the responder is here, whole, and the next run has each file
+//! once, and leaves nothing else.
 
 use std::collections::BTreeMap;
 
@@ -81,7 +82,8 @@ fn answer(remote: &mut Remote, operation: Operation) -> Result<Gain, Failure> {
     }
 }
 
-/// One run, in which files are put into their places when more than `behind` wait for that; what is left at the responder, and whether it went well.
+/// One run, in which files are put into their places when more than `behind` wait for that; what is left at the
+/// responder, and whether it went well.
 fn collect(disk: &Simulated, mut remote: Remote, behind: usize) -> (Remote, bool) {
     let Ok(mut collection) = open(disk, wanted(), behind) else {
         return (remote, false);

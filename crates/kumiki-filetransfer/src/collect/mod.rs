@@ -1,25 +1,31 @@
 //! Collecting: what is new at a responder is fetched, and nothing is forgotten.
 //!
-//! What was fetched is in a state file, under the responder's names: size and date as the responder said, size and checksum as they came, and the
-//! name here. For each file: it is fetched beside its place, synchronised, renamed, and only then gets its line in the state, which is synchronised
-//! too. So whatever breaks, the next run fetches what is missing, and what a crash left between the two is recognised by its checksum.
+//! What was fetched is in a state file, under the responder's names: size and date as the responder said, size and
+//! checksum as they came, and the name here. For each file: it is fetched beside its place, synchronised, renamed, and
+//! only then gets its line in the state, which is synchronised too. So whatever breaks, the next run fetches what is
+//! missing, and what a crash left between the two is recognised by its checksum.
 //!
-//! The next file is asked for while those before it, at most eight, are synchronised by a thread ([`Settler`]); state and deletion wait for that.
+//! The next file is asked for while those before it, at most eight, are synchronised by a thread ([`Settler`]); state
+//! and deletion wait for that.
 //!
-//! A file that may still grow is held back ([`Closed`]): fetched in the middle of being written, it would come twice, each time with what the first one had. What is seen of it
-//! has a line in the state as well, so that a later run knows since when it has not changed.
+//! A file that may still grow is held back ([`Closed`]): fetched in the middle of being written, it would come twice,
+//! each time with what the first one had. What is seen of it has a line in the state as well, so that a later run knows
+//! since when it has not changed.
 //!
-//! A name whose size or date has changed is a new file: names rotate. It is fetched again, beside the old one, which is never replaced. Files of
-//! which the responder tells neither size nor date are fetched each time, and are new where their checksum is.
+//! A name whose size or date has changed is a new file: names rotate. It is fetched again, beside the old one, which is
+//! never replaced. Files of which the responder tells neither size nor date are fetched each time, and are new where
+//! their checksum is.
 //!
-//! What breaks in the middle stays as a part, of one file, and the next run goes on with it as a transfer that is resumed does; that file comes first then.
+//! What breaks in the middle stays as a part, of one file, and the next run goes on with it as a transfer that is
+//! resumed does; that file comes first then.
 //!
 //! A name that no file here can have is told, and so is a directory; the others are fetched.
 //!
-//! What is to be deleted there is asked about before, when the state has it: nothing locks it any more, and what was written to it since would be lost. Between the
-//! answer and the deletion it still would.
+//! What is to be deleted there is asked about before, when the state has it: nothing locks it any more, and what was
+//! written to it since would be lost. Between the answer and the deletion it still would.
 //!
-//! **Left out**: what is in directories below the one that is named, which has names and rows of its own; removing entries from the state (names that never come again stay there).
+//! **Left out**: what is in directories below the one that is named, which has names and rows of its own; removing
+//! entries from the state (names that never come again stay there).
 
 #[cfg(test)]
 mod crashes;
@@ -197,7 +203,8 @@ pub struct Collection<D: Disk, T: Teller> {
     settler: Settler<D>,
     /// Names whose files here must not be replaced.
     taken: BTreeSet<String>,
-    /// The names of what has come of files that are not whole, or not in their places. It is the last of an earlier run that goes on, if it is one of these.
+    /// The names of what has come of files that are not whole, or not in their places. It is the last of an earlier run
+    /// that goes on, if it is one of these.
     parts: Vec<PathBuf>,
     done: Collected,
 }

@@ -83,7 +83,8 @@ impl<D: Disk, T: Teller> Collection<D, T> {
         (self.state.note(&job.name, entry), local, is_known)
     }
 
-    /// Takes what is in its place by now; where it is to `wait`, after some more. Nothing that is not counts as fetched.
+    /// Takes what is in its place by now; where it is to `wait`, after some more. Nothing that is not counts as
+    /// fetched.
     pub(super) fn settle(&mut self, wait: bool) {
         if self.done.broken.is_some() {
             // What is in its place and not in the state is known by its checksum the next time.

@@ -1,7 +1,9 @@
 //! Rows of numbered names: which of their files is the last, and which are missing.
 //!
-//! A row is all names that differ in their last number alone, written with as many digits. Equipment numbers its files one behind the other and starts over behind the highest number, so a row is
-//! a circle: of two numbers that one is later which is less than half a circle ahead. Where nothing of a row was collected yet, it begins behind the widest hole.
+//! A row is all names that differ in their last number alone, written with as many digits. Equipment numbers its files
+//! one behind the other and starts over behind the highest number, so a row is a circle: of two numbers that one is
+//! later which is less than half a circle ahead. Where nothing of a row was collected yet, it begins behind the widest
+//! hole.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -101,7 +103,8 @@ impl Row<'_> {
 pub(super) struct Rows<'a>(BTreeMap<Key<'a>, Row<'a>>);
 
 impl<'a> Rows<'a> {
-    /// Of the names that are `there`, of which some are `new` or have changed, and of those that were `collected`, in the order in which they came.
+    /// Of the names that are `there`, of which some are `new` or have changed, and of those that were `collected`, in
+    /// the order in which they came.
     pub(super) fn new(
         collected: impl IntoIterator<Item = &'a str>,
         there: &[&'a str],

@@ -1,9 +1,11 @@
 //! What was collected: a file of JSON Lines that grows by one for each file that has come.
 //!
-//! The first line says whose it is: `{"place": ...}`. Each line behind it is one file, in the order in which they came; of two with the same name the later one counts.
-//! A line with `since` is of a file that was seen and not fetched, for it may still grow: what was said of it, and since when that is so. A line is written and
-//! synchronised when the file that it tells of is in its place. What a crash has left of a line has no end, and says nothing. The first that is kept or held in a run, or deleted at the
-//! responder, has all of it written again, synchronised and renamed; so has opening one with many lines that count no more.
+//! The first line says whose it is: `{"place": ...}`. Each line behind it is one file, in the order in which they came;
+//! of two with the same name the later one counts. A line with `since` is of a file that was seen and not fetched, for
+//! it may still grow: what was said of it, and since when that is so. A line is written and synchronised when the file
+//! that it tells of is in its place. What a crash has left of a line has no end, and says nothing. The first that is
+//! kept or held in a run, or deleted at the responder, has all of it written again, synchronised and renamed; so has
+//! opening one with many lines that count no more.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -126,7 +128,8 @@ impl State {
     fn open(path: &Path, place: &str) -> Result<Self, String> {
         let mut opened = None;
         kumiki_watchdog::until(|| match Self::open_on(System, path, place) {
-            // Until its own program begins, a process that a test beside this one starts has the descriptors of this one, and with them the lock.
+            // Until its own program begins, a process that a test beside this one starts has the descriptors of this
+            // one, and with them the lock.
             Err(why) if why.ends_with(LOCKED) => false,
             other => {
                 opened = Some(other);
@@ -242,8 +245,8 @@ impl<D: Disk> State<D> {
         &self.files
     }
 
-    /// What is known is on the disk when this is done, also what an earlier run has left: where that could not synchronise a line the system counts it as written all the
-    /// same, and only what is written once more is written.
+    /// What is known is on the disk when this is done, also what an earlier run has left: where that could not
+    /// synchronise a line the system counts it as written all the same, and only what is written once more is written.
     pub(super) fn secure(&mut self) -> Result<(), String> {
         if self.file.is_some() || self.files.is_empty() {
             return Ok(());
@@ -259,7 +262,8 @@ impl<D: Disk> State<D> {
         line
     }
 
-    /// Adds lines, which are on the disk when this is done. Where none was written in this run yet, all that is known is written again.
+    /// Adds lines, which are on the disk when this is done. Where none was written in this run yet, all that is known
+    /// is written again.
     pub(super) fn write(&mut self, lines: &str) -> Result<(), String> {
         let done = match &mut self.file {
             Some((file, size)) => {

@@ -1,8 +1,9 @@
-//! Every crash of the responder's store, and every call that fails: what was acknowledged is there, all else is whole as it was or whole as it was to be, and what is left goes at the
-//! next start.
+//! Every crash of the responder's store, and every call that fails: what was acknowledged is there, all else is whole
+//! as it was or whole as it was to be, and what is left goes at the next start.
 //!
-//! *Bounds.* All ends of each piece of work are tried ([`every_end`]), with the clock going on and with a clock that jumps. What is bounded is the work: files of some octets in up to
-//! four writes, as what a store does with more is more of the same.
+//! *Bounds.* All ends of each piece of work are tried ([`every_end`]), with the clock going on and with a clock that
+//! jumps. What is bounded is the work: files of some octets in up to four writes, as what a store does with more is
+//! more of the same.
 
 use std::collections::BTreeMap;
 

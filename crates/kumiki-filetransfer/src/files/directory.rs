@@ -22,7 +22,8 @@ use super::{Passwords, Quota};
 /// How names of unfinished files begin. Nobody can name, see or make one that begins so.
 pub(super) const UNFINISHED: &str = ".kumiki-";
 
-/// The bit of the mode (S_ISVTX, of no meaning for a file) of one that was made for what is being written. While it is empty a crash may have left it.
+/// The bit of the mode (S_ISVTX, of no meaning for a file) of one that was made for what is being written. While it is
+/// empty a crash may have left it.
 pub(super) const MADE: u32 = 0o1000;
 
 /// Octets copied at a time, when a file is extended.
@@ -46,7 +47,8 @@ const FILE_ACTIONS: PermittedActions = PermittedActions::READ
     .with(PermittedActions::CHANGE_ATTRIBUTE)
     .with(PermittedActions::DELETE);
 
-/// What is possible with directories. A directory is extended by what is created in it: ISODE's initiator asks for that access when it makes one. Opened for extending it is not.
+/// What is possible with directories. A directory is extended by what is created in it: ISODE's initiator asks for that
+/// access when it makes one. Opened for extending it is not.
 const DIRECTORY_ACTIONS: PermittedActions = PermittedActions::READ
     .with(PermittedActions::EXTEND)
     .with(PermittedActions::READ_ATTRIBUTE)
@@ -72,7 +74,8 @@ impl FileVersion {
     }
 }
 
-/// A file that is being written, under a name that nobody sees. Wherever it is dropped, it is gone, and what it has taken is given back.
+/// A file that is being written, under a name that nobody sees. Wherever it is dropped, it is gone, and what it has
+/// taken is given back.
 #[derive(Debug)]
 struct UnfinishedFile<D: Disk> {
     disk: D,
@@ -146,7 +149,8 @@ pub fn open_root<D: Disk>(disk: &D, root: &Path) -> io::Result<Arc<D::File>> {
     Ok(Arc::new(disk.open(None, root, flags, 0)?))
 }
 
-/// Tries whether what is directly below `root` can be listed and, where that is wanted, files can be made there, by whom we are now: the descriptor may be of somebody who could more.
+/// Tries whether what is directly below `root` can be listed and, where that is wanted, files can be made there, by
+/// whom we are now: the descriptor may be of somebody who could more.
 ///
 /// # Errors
 /// What cannot be done (`list` or `make files in`), and why.
@@ -156,7 +160,8 @@ pub fn try_root<D: Disk>(disk: &D, root: &D::File, to_write: bool) -> Result<(),
     if !to_write {
         return Ok(());
     }
-    // Without a name, so that nobody sees it, and nothing stays. Not all file systems have that: of those it is not known.
+    // Without a name, so that nobody sees it, and nothing stays. Not all file systems have that: of those it is not
+    // known.
     let flags = OFlags::WRONLY | OFlags::TMPFILE | OFlags::CLOEXEC;
     match disk.open(Some(root), Path::new("."), flags, 0o600) {
         Err(why @ (Errno::ACCESS | Errno::PERM | Errno::ROFS | Errno::NOSPC | Errno::DQUOT)) => {
@@ -390,7 +395,8 @@ fn trouble(why: Errno, otherwise: i64) -> StoreError {
     }
 }
 
-/// Gives a new file owner, group and permissions of the one that it takes the place of, as far as may be; says what may not.
+/// Gives a new file owner, group and permissions of the one that it takes the place of, as far as may be; says what may
+/// not.
 fn be_like<D: Disk>(disk: &D, file: &D::File, meta: &Meta) -> Option<String> {
     let own = disk.meta(file).ok()?;
     // Who may not give a file away keeps it, and may still leave it to a group of his.

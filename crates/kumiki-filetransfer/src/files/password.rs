@@ -1,4 +1,5 @@
-//! Users and their passwords, from a file: a line `name:pbkdf2-sha256:rounds:salt:hash` for each, salt and hash in hexadecimal.
+//! Users and their passwords, from a file: a line `name:pbkdf2-sha256:rounds:salt:hash` for each, salt and hash in
+//! hexadecimal.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -105,7 +106,8 @@ impl Passwords {
     /// Who this is.
     ///
     /// # Errors
-    /// [`StoreError::login`], after as many rounds whoever it is: by the time that it takes nobody learns who is known, nor whose password has few rounds.
+    /// [`StoreError::login`], after as many rounds whoever it is: by the time that it takes nobody learns who is known,
+    /// nor whose password has few rounds.
     pub fn authenticate(&self, login: &Login<'_>) -> Result<User, StoreError> {
         self.authenticate_by(login, &mut derive)
     }

@@ -1,7 +1,9 @@
-//! How many octets the files below a root have, how many entries its directories have, and how many they may have; and what a crash has left there.
+//! How many octets the files below a root have, how many entries its directories have, and how many they may have; and
+//! what a crash has left there.
 //!
-//! An entry costs the disk something even where it has no octets, so there are as many as the octets that there may be would fill blocks, unless another number is given. And no directory gets more
-//! entries than a listing may have: otherwise who writes could keep all others from listing it.
+//! An entry costs the disk something even where it has no octets, so there are as many as the octets that there may be
+//! would fill blocks, unless another number is given. And no directory gets more entries than a listing may have:
+//! otherwise who writes could keep all others from listing it.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -46,8 +48,8 @@ pub(super) enum NoEntry {
 }
 
 impl Quota {
-    /// Counts what is below `root`, and removes unfinished files there that nobody writes any more. There may be `most` octets, if that is
-    /// given.
+    /// Counts what is below `root`, and removes unfinished files there that nobody writes any more. There may be `most`
+    /// octets, if that is given.
     ///
     /// # Errors
     /// `root` is no directory that can be read. What is below it and cannot be read does not count.
@@ -63,7 +65,8 @@ impl Quota {
         })
     }
 
-    /// There may be `most` entries in all: files, and directories below the root. Unless this is said, one for each 4 KiB of the octets that there may be, and at least 64.
+    /// There may be `most` entries in all: files, and directories below the root. Unless this is said, one for each 4
+    /// KiB of the octets that there may be, and at least 64.
     #[must_use]
     pub const fn with_entries(mut self, most: u64) -> Self {
         self.most_entries = Some(most);
@@ -193,13 +196,15 @@ fn below<D: Disk>(disk: &D, directory: &D::File, depth: usize) -> Result<(u64, u
     Ok((octets, entries))
 }
 
-/// Whether it is called like what a store writes: others that nobody is shown, such as the state of a collection, are no rubbish.
+/// Whether it is called like what a store writes: others that nobody is shown, such as the state of a collection, are
+/// no rubbish.
 fn is_unfinished(name: &[u8]) -> bool {
     let rest = name.strip_prefix(UNFINISHED.as_bytes());
     rest.is_some_and(|rest| rest.iter().all(|octet| octet.is_ascii_digit() || *octet == b'-'))
 }
 
-/// Removes what a crash has left and nobody has locked; gives how many octets that were, or none where it stays. That it stays where this fails hurts nobody.
+/// Removes what a crash has left and nobody has locked; gives how many octets that were, or none where it stays. That
+/// it stays where this fails hurts nobody.
 fn abandoned<D: Disk>(disk: &D, directory: &D::File, name: &OsStr) -> Option<u64> {
     let path = Path::new(name);
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;

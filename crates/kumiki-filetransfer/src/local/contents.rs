@@ -52,7 +52,8 @@ impl Contents {
         Ok(Self { file, name, size, seen: Some(metadata), note: None, interrupted: None })
     }
 
-    /// Keeps a note beside `path` by which another run can recover the transfer to `place`, and goes on with what an earlier one has left of the same file.
+    /// Keeps a note beside `path` by which another run can recover the transfer to `place`, and goes on with what an
+    /// earlier one has left of the same file.
     ///
     /// # Errors
     /// No note can be written there.
@@ -71,7 +72,8 @@ impl Contents {
         Ok(self)
     }
 
-    /// Ends lines as they end between systems, if that `is_text`: in a file without a name, so that it can go on by octets, where temporary files are.
+    /// Ends lines as they end between systems, if that `is_text`: in a file without a name, so that it can go on by
+    /// octets, where temporary files are.
     ///
     /// # Errors
     /// There is no room for what is converted.
@@ -90,8 +92,8 @@ impl Contents {
         Ok(self)
     }
 
-    /// Takes standard input to a file without a name first: so that who writes it slowly does not hold the association, and the responder can
-    /// go back to a checkpoint.
+    /// Takes standard input to a file without a name first: so that who writes it slowly does not hold the association,
+    /// and the responder can go back to a checkpoint.
     ///
     /// # Errors
     /// It cannot be read, or there is no room for it.

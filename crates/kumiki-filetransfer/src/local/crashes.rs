@@ -1,4 +1,5 @@
-//! Every end of `get`: under its own name there is the old file or the new one, what was acknowledged is the new one, and the same command again leaves nothing else.
+//! Every end of `get`: under its own name there is the old file or the new one, what was acknowledged is the new one,
+//! and the same command again leaves nothing else.
 
 use std::path::Path;
 

@@ -1,15 +1,19 @@
-//! The side of a transfer that is on this machine: a file that appears when all of it is there, standard output, and what is sent.
+//! The side of a transfer that is on this machine: a file that appears when all of it is there, standard output, and
+//! what is sent.
 //!
-//! A file is written beside its place, under a name that nobody has (`.kumiki-get-N`), synchronised, and renamed: under its own name there is the old one or
-//! the new one, whatever breaks. Where it is to be resumed it is written to `NAME.part`, which stays, and what comes is compared with it up to its end: so a file
-//! that has changed at the responder meanwhile is not put together from two. A part has a note beside it (`NAME.part.of`), first of which file it is: what has none is
-//! somebody else's. Then it says by what the rest alone can be had: with MMS size and date, as
-//! the responder says them, and the place that was asked for; with FTAM the number of the transfer and a checkpoint, for F-RECOVER. There the responder answers
-//! for it that the rest is of the same file; where it does not, all comes once more, and is compared. What comes before a checkpoint that is noted is on the
-//! disk. A file that is sent and is to be resumed has such a note beside it (`.NAME.kumiki-put`). What is compared, and counted, are octets as they are
+//! A file is written beside its place, under a name that nobody has (`.kumiki-get-N`), synchronised, and renamed: under
+//! its own name there is the old one or the new one, whatever breaks. Where it is to be resumed it is written to
+//! `NAME.part`, which stays, and what comes is compared with it up to its end: so a file that has changed at the
+//! responder meanwhile is not put together from two. A part has a note beside it (`NAME.part.of`), first of which file
+//! it is: what has none is somebody else's. Then it says by what the rest alone can be had: with MMS size and date, as
+//! the responder says them, and the place that was asked for; with FTAM the number of the transfer and a checkpoint,
+//! for F-RECOVER. There the responder answers for it that the rest is of the same file; where it does not, all comes
+//! once more, and is compared. What comes before a checkpoint that is noted is on the disk. A file that is sent and is
+//! to be resumed has such a note beside it (`.NAME.kumiki-put`). What is compared, and counted, are octets as they are
 //! transferred; a text whose lines are to end otherwise here is converted when all of it is there.
 //!
-//! A link is followed: the file it leads to is replaced, or made. What is no file (a device, a FIFO, a socket) is written to as standard output is.
+//! A link is followed: the file it leads to is replaced, or made. What is no file (a device, a FIFO, a socket) is
+//! written to as standard output is.
 
 mod contents;
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Files whose lines end with CR LF where they are transferred, and with LF here ([`CrlfToLf`], [`LfToCrlf`]).
 //!
-//! What comes is kept as it came until all of it is there, so that a transfer can go on by octets, and be compared; only then it is converted.
+//! What comes is kept as it came until all of it is there, so that a transfer can go on by octets, and be compared;
+//! only then it is converted.
 
 use std::fs::File;
 use std::io;

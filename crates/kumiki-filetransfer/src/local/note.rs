@@ -98,8 +98,8 @@ impl<D: Disk> Note<D> {
         Ok(self.disk.remove(None, &new, false)?)
     }
 
-    /// Writes it where it is due and `secure` has done what is needed before. That it is not written, or not removed, costs time and nothing else, but for what
-    /// is not to be begun twice.
+    /// Writes it where it is due and `secure` has done what is needed before. That it is not written, or not removed,
+    /// costs time and nothing else, but for what is not to be begun twice.
     pub(super) fn keep(&mut self, at: Option<Secured>, secure: impl FnOnce() -> Result<(), Errno>) -> io::Result<()> {
         let Some(at) = at else {
             forget(&self.disk, &self.path);

@@ -84,7 +84,8 @@ impl StandardOutput {
         format!("{}: {why}", self.name)
     }
 
-    /// Takes into account what comes once more of a file that is started over, and judges it as soon as all that was written has come.
+    /// Takes into account what comes once more of a file that is started over, and judges it as soon as all that was
+    /// written has come.
     fn compare(&mut self, offset: u64, data: &Message) -> Result<(), String> {
         let Some(again) = self.again.as_mut() else {
             return Ok(());

@@ -44,7 +44,8 @@ pub struct Part<D: Disk = System> {
     receipt: Receipt,
     /// How far it is, where it can be recovered by another run.
     note: Option<Note<D>>,
-    /// Why octets of it may never be on the disk: they could not be synchronised, and count as written for the system all the same.
+    /// Why octets of it may never be on the disk: they could not be synchronised, and count as written for the system
+    /// all the same.
     lost: Option<String>,
     interrupted: Option<Secured>,
     /// What puts it into its place when it is whole, if that is somebody else.
@@ -83,8 +84,8 @@ impl Part {
 }
 
 impl<D: Disk> Part<D> {
-    /// Begins to write what comes from `place` beside `target`: under a name that nobody has, or, where it is to `resume`, in `TARGET.part`, which may be there
-    /// from an earlier run.
+    /// Begins to write what comes from `place` beside `target`: under a name that nobody has, or, where it is to
+    /// `resume`, in `TARGET.part`, which may be there from an earlier run.
     pub(crate) fn begin_on(disk: D, target: &Path, place: &str, resume: bool) -> Result<(Self, Receipt), String> {
         if !resume {
             let (file, part) = unnamed(&disk, directory_of(target))?;
@@ -155,12 +156,14 @@ impl<D: Disk> Part<D> {
             interrupted: None,
             settler: None,
         };
-        // Before an octet is in it: it is no more open to others than what it replaces. To whom it belongs it stays open, for another run.
+        // Before an octet is in it: it is no more open to others than what it replaces. To whom it belongs it stays
+        // open, for another run.
         permit(&part.disk, &part.file, target, 0o600).map_err(|why| part.said(&why.into()))?;
         Ok((part, receipt))
     }
 
-    /// Keeps a note by which another run can recover the transfer, and goes on with what an earlier one has left. It is told whether there is such a thing.
+    /// Keeps a note by which another run can recover the transfer, and goes on with what an earlier one has left. It is
+    /// told whether there is such a thing.
     pub(crate) fn recovering(mut self) -> Result<(Self, bool), String> {
         if self.resume {
             let note = Note::new(self.disk.clone(), note_of(&self.part), self.place.clone());
@@ -176,7 +179,8 @@ impl<D: Disk> Part<D> {
         Ok((self, goes_on))
     }
 
-    /// Goes on with what an earlier run has left, as the protocol can: gives at which octet it is to be asked for, and whether the responder is to recover the transfer.
+    /// Goes on with what an earlier run has left, as the protocol can: gives at which octet it is to be asked for, and
+    /// whether the responder is to recover the transfer.
     ///
     /// # Errors
     /// What an earlier run has noted cannot be written again.
@@ -190,8 +194,8 @@ impl<D: Disk> Part<D> {
         }
     }
 
-    /// Notes of which file it is and nothing else, so that all that comes is compared. What was noted before would be of other octets once these are
-    /// overwritten: it is gone from the disk before that.
+    /// Notes of which file it is and nothing else, so that all that comes is compared. What was noted before would be
+    /// of other octets once these are overwritten: it is gone from the disk before that.
     fn unnote(&mut self) -> io::Result<()> {
         if !self.resume {
             return Ok(());
@@ -259,7 +263,8 @@ impl<D: Disk> Part<D> {
         if self.resume && note.ends_with(&format!(" {}\n", self.place)) { self.old } else { 0 }
     }
 
-    /// Has it put into its place by `settler`, where nothing is noted of its octets: else it is done here, so that no note is ever beside octets of another file.
+    /// Has it put into its place by `settler`, where nothing is noted of its octets: else it is done here, so that no
+    /// note is ever beside octets of another file.
     pub(crate) fn settled_by(mut self, settler: &Settler<D>) -> Self {
         self.settler = Some(settler.sender());
         self

@@ -1,7 +1,10 @@
-//! Files that have come whole and are not on the disk yet: they are put there, and into their places, while the next ones come.
+//! Files that have come whole and are not on the disk yet: they are put there, and into their places, while the next
+//! ones come.
 //!
-//! Each waits under the name that it has come to, which nobody takes for another one before its new name is on the disk: so a crash never leaves a file with both names, of which another
-//! run would overwrite one. It is synchronised and only then renamed; those that wait together have the names of their directory synchronised once. They are done in the order in which they came.
+//! Each waits under the name that it has come to, which nobody takes for another one before its new name is on the
+//! disk: so a crash never leaves a file with both names, of which another run would overwrite one. It is synchronised
+//! and only then renamed; those that wait together have the names of their directory synchronised once. They are done
+//! in the order in which they came.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -28,7 +31,8 @@ pub(super) struct CompleteFile<D: Disk> {
 }
 
 impl<D: Disk> CompleteFile<D> {
-    /// Its octets are on the disk and it is in its place when this is done; the directory is not synchronised. Gives its checksum, where it is wanted.
+    /// Its octets are on the disk and it is in its place when this is done; the directory is not synchronised. Gives
+    /// its checksum, where it is wanted.
     fn place(&self) -> io::Result<String> {
         let digest = if self.checksum { checksum_of(&self.disk, &self.file)? } else { String::new() };
         self.disk.sync(&self.file, Synced::All)?;

@@ -1,11 +1,13 @@
-//! One association that we ask for, and what is done on it; another one where it breaks in a transfer that can be recovered.
+//! One association that we ask for, and what is done on it; another one where it breaks in a transfer that can be
+//! recovered.
 //!
-//! **Going on.** A connection is good for one association, so what was under way moves to the graph of another connection, and sends F-RECOVER there. Before
-//! that it waits: a second, and twice as long each time that nothing stood in between, up to [`LONGEST_WAIT`]. Where F-RECOVER is refused it is started over.
+//! **Going on.** A connection is good for one association, so what was under way moves to the graph of another
+//! connection, and sends F-RECOVER there. Before that it waits: a second, and twice as long each time that nothing
+//! stood in between, up to [`LONGEST_WAIT`]. Where F-RECOVER is refused it is started over.
 //!
-//! **Ending early.** Ctrl-C ends the transfer under way (by FTAM: F-CANCEL), and the association ends in order; a peer that does not answer within
-//! [`GRACE`] gets an abort. A peer of which nothing comes for [`Call::timeout`] while something is wanted of it
-//! is taken as gone.
+//! **Ending early.** Ctrl-C ends the transfer under way (by FTAM: F-CANCEL), and the association ends in order; a peer
+//! that does not answer within [`GRACE`] gets an abort. A peer of which nothing comes for [`Call::timeout`] while
+//! something is wanted of it is taken as gone.
 
 use std::path::PathBuf;
 
@@ -114,8 +116,8 @@ pub struct Association {
 /// Calls, does what `task` wants, and ends. Where a connection breaks in a transfer that can go on, it calls again.
 ///
 /// # Errors
-/// [`LiveError`] where this machine cannot do it, or the capture cannot be written; what the peer or the network has against it is in
-/// [`Association::failure`].
+/// [`LiveError`] where this machine cannot do it, or the capture cannot be written; what the peer or the network has
+/// against it is in [`Association::failure`].
 pub fn call(call: &Call, task: &mut dyn Task) -> Result<Association, LiveError> {
     let clock = RealClock::start();
     let mut next = Some(executor(clock));
@@ -469,7 +471,8 @@ fn is_stranger(graph: Option<&Graph>) -> bool {
     why.is_some_and(|(_, why)| why.as_violation().is_some_and(|it| it.is_first))
 }
 
-/// The fewest octets by which an answer is told from what was said: in both carriers the types of the packets differ before.
+/// The fewest octets by which an answer is told from what was said: in both carriers the types of the packets differ
+/// before.
 const TELLING: usize = 8;
 
 /// Whether who answers sends back what it gets.

@@ -1,18 +1,22 @@
 //! Associations that others ask for: a thread and a graph for each.
 //!
-//! One loop accepts, within limits on all and on each host and network ([`kumiki_io::admission`]), and each association has a thread, so that who derives a password or waits
-//! for the disk delays nobody else. What they share are the table of locks and interrupted transfers, the count of octets in the store, and who is let in.
+//! One loop accepts, within limits on all and on each host and network ([`kumiki_io::admission`]), and each association
+//! has a thread, so that who derives a password or waits for the disk delays nobody else. What they share are the table
+//! of locks and interrupted transfers, the count of octets in the store, and who is let in.
 //!
-//! **Before authentication** nothing is told but what the layers below must say: that a selector is none of ours, and what a TPDU may have.
-//! A caller that has no association within [`Daemon::begin`] is dropped, and earlier where others want its place.
+//! **Before authentication** nothing is told but what the layers below must say: that a selector is none of ours, and
+//! what a TPDU may have. A caller that has no association within [`Daemon::begin`] is dropped, and earlier where others
+//! want its place.
 //!
-//! **Memory.** Each caller has an account of one budget for all ([`kumiki_live::memory`]), from which is taken what a thread and a graph cost and what its octets make layers keep.
-//! When more than half is used, callers are told by transport that it is congested; over three quarters they are dropped as they come; and where an association needs what
-//! nobody has left, the largest caller without one is sent away.
+//! **Memory.** Each caller has an account of one budget for all ([`kumiki_live::memory`]), from which is taken what a
+//! thread and a graph cost and what its octets make layers keep. When more than half is used, callers are told by
+//! transport that it is congested; over three quarters they are dropped as they come; and where an association needs
+//! what nobody has left, the largest caller without one is sent away.
 //!
-//! **Interrupted transfers** are kept in the table for [`Daemon::keep`], with their locks and their open files, and any association of the same user can go on with
-//! them. Who lets callers in looks after their age. Where the association that a transfer was on still seems to stand, its thread gives it up in a fraction of a second, and
-//! the one that asks waits for that.
+//! **Interrupted transfers** are kept in the table for [`Daemon::keep`], with their locks and their open files, and any
+//! association of the same user can go on with them. Who lets callers in looks after their age. Where the association
+//! that a transfer was on still seems to stand, its thread gives it up in a fraction of a second, and the one that asks
+//! waits for that.
 //!
 //! **Left out**: interrupted transfers that outlive the program.
 
@@ -149,7 +153,8 @@ pub struct Daemon {
     pub longest: Option<Duration>,
     /// The most octets of memory that callers may take together.
     pub memory: u64,
-    /// After so long without a word an association that has a file locked for others is ended; zero: not sooner than another.
+    /// After so long without a word an association that has a file locked for others is ended; zero: not sooner than
+    /// another.
     pub lock_idle: Duration,
     /// Transfers by FTAM that broke are kept for so long, to be gone on with; zero: not at all.
     pub keep: Duration,
@@ -165,7 +170,8 @@ pub struct Daemon {
     pub circuit: Circuit,
     /// One association that stands, and then the end.
     pub once: bool,
-    /// Where what crosses the connection of the first association is written; of others, the same with their number behind it.
+    /// Where what crosses the connection of the first association is written; of others, the same with their number
+    /// behind it.
     pub pcap: Option<PathBuf>,
     /// The most octets of all of these.
     pub pcap_most: u64,
@@ -442,7 +448,8 @@ impl Door {
         }
     }
 
-    /// Waits until somebody calls by one of `open`, a thread or a signal wants something, or `guard` has something to give up.
+    /// Waits until somebody calls by one of `open`, a thread or a signal wants something, or `guard` has something to
+    /// give up.
     fn wait(&mut self, open: &[(TcpListener, Listen)], guard: &mut Guard, say: &mut dyn FnMut(&str)) {
         let watches: Vec<Watch<'_>> = open
             .iter()
@@ -508,7 +515,8 @@ impl Door {
         }
     }
 
-    /// Lets a caller go for whom there is no descriptor, by the one that is kept for this: it would wait for nothing, and in front of others. Whether there was one.
+    /// Lets a caller go for whom there is no descriptor, by the one that is kept for this: it would wait for nothing,
+    /// and in front of others. Whether there was one.
     fn turn_away(&mut self, listener: &TcpListener) -> bool {
         if self.reserve.take().is_none() {
             return false;

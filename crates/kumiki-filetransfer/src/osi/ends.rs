@@ -1,4 +1,5 @@
-//! What callers and servers of both protocols have in common: so that one conversation, one door and one log serve both.
+//! What callers and servers of both protocols have in common: so that one conversation, one door and one log serve
+//! both.
 
 use kumiki_files::file_user::{self, Failure, Plan, Settings};
 use kumiki_files::filestore::{self, StoreError};
@@ -85,7 +86,8 @@ pub(super) fn caller_mut(graph: &mut Graph, node: NodeId, of: Protocols) -> Opti
     })
 }
 
-/// What is to go on on another association, where this one has broken. By MMS nothing can: what is left of a file is asked for again.
+/// What is to go on on another association, where this one has broken. By MMS nothing can: what is left of a file is
+/// asked for again.
 pub(super) fn take_broken(graph: &mut Graph, node: NodeId) -> Option<file_user::Client> {
     graph.protocol_mut::<file_user::FileClient>(node)?.take_broken()
 }

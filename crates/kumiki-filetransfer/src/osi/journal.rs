@@ -1,7 +1,8 @@
 //! A store that keeps a journal: who came in, and what was done.
 //!
-//! A peer decides how names read and how many deeds there are, and not how long the log gets: of a long name both ends are told ([`kumiki_octets::text`]), and a network
-//! has its [`Allowances`]. What goes beyond is counted, and its number told.
+//! A peer decides how names read and how many deeds there are, and not how long the log gets: of a long name both ends
+//! are told ([`kumiki_octets::text`]), and a network has its [`Allowances`]. What goes beyond is counted, and its
+//! number told.
 
 use core::net::IpAddr;
 use std::collections::BTreeMap;

@@ -118,8 +118,8 @@ impl Carrier {
         }
     }
 
-    /// What is to be said of TPDUs of `size`, if that is more than the standard has: X.224 section 13.3.4 ends at 2048 for class 0, and RFC 1006 has a
-    /// rule of its own.
+    /// What is to be said of TPDUs of `size`, if that is more than the standard has: X.224 section 13.3.4 ends at 2048
+    /// for class 0, and RFC 1006 has a rule of its own.
     #[must_use]
     pub fn beyond(self, size: u16) -> Option<String> {
         (self == Self::Xot && size > self.tpdu_size()).then(|| {
@@ -139,7 +139,8 @@ impl core::fmt::Display for Carrier {
     }
 }
 
-/// The longest message of session that is taken before its connection stands: an SPDU of the longest length there is (X.225 section 8.2.5), with its two fields in front.
+/// The longest message of session that is taken before its connection stands: an SPDU of the longest length there is
+/// (X.225 section 8.2.5), with its two fields in front.
 const FIRST: u32 = 65_535 + 4;
 
 /// What can be set of the layers below association control.
@@ -302,8 +303,8 @@ fn joined(
     Ok((graph, device))
 }
 
-/// What the layers of a graph threw away, a line for each layer and reason. Both sides end what is between them, and one of them comes too
-/// late: that is not told.
+/// What the layers of a graph threw away, a line for each layer and reason. Both sides end what is between them, and
+/// one of them comes too late: that is not told.
 fn dropped(graph: &Graph) -> Vec<String> {
     let mut lines = Vec::new();
     for (node, account) in graph.accounts() {

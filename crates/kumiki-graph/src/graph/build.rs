@@ -79,8 +79,8 @@ impl Graph {
     /// Puts the node `upper` on top of the node or device `lower`.
     ///
     /// What comes back is the access point between them. A layer that [passes its users
-    /// through](Protocol::passes_users_through) gets one on each layer that it stands on for each of its users, and one of its
-    /// own, which comes back, only where it has keys.
+    /// through](Protocol::passes_users_through) gets one on each layer that it stands on for each of its users, and one
+    /// of its own, which comes back, only where it has keys.
     ///
     /// # Errors
     /// A [`GraphError`] where there is no such layer, or the two do not fit. They are not joined then; after a
@@ -247,8 +247,8 @@ impl Graph {
         self.protocols.get(node.index()).map(|protocol| protocol.shape()).unwrap_or_default()
     }
 
-    /// Checks what can only be checked when all is connected, and lets every node start at `now`, lower ones first: what a
-    /// node asks of those below as it starts finds them started.
+    /// Checks what can only be checked when all is connected, and lets every node start at `now`, lower ones first:
+    /// what a node asks of those below as it starts finds them started.
     ///
     /// # Errors
     /// [`GraphError::Below`] where a node has too few or too many layers below.

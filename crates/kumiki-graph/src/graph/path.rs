@@ -1,14 +1,15 @@
 //! Paths: what a unit takes through layers that do no more with it than put a header in front of it, or take it off.
 //!
-//! The model is Mosberger and Peterson's ("Making Paths Explicit in the Scout Operating System", 1996): work that is the same for every unit of a
-//! conversation is not decided again at every layer. Here nothing is composed ahead of time, and so nothing has to be dissolved: a layer that
-//! [is on paths](crate::Protocol::is_on_paths) says of each unit whether it goes through, by what it knows at that moment, and the graph carries the unit on
-//! to the next layer at once. What does not go through is taken by the layer as it always is. So each layer decides for itself what it must look
-//! at, and knows no other.
+//! The model is Mosberger and Peterson's ("Making Paths Explicit in the Scout Operating System", 1996): work that is
+//! the same for every unit of a conversation is not decided again at every layer. Here nothing is composed ahead of
+//! time, and so nothing has to be dissolved: a layer that [is on paths](crate::Protocol::is_on_paths) says of each unit
+//! whether it goes through, by what it knows at that moment, and the graph carries the unit on to the next layer at
+//! once. What does not go through is taken by the layer as it always is. So each layer decides for itself what it must
+//! look at, and knows no other.
 //!
-//! It is the same way, without the stops: the layers' accounts and the steps are counted alike, and whoever takes the unit takes it at the same time. A path
-//! begins only where nothing else is under way, for then the unit would have been the next in any case; at a tap, or where a layer's work has a
-//! price, there is none.
+//! It is the same way, without the stops: the layers' accounts and the steps are counted alike, and whoever takes the
+//! unit takes it at the same time. A path begins only where nothing else is under way, for then the unit would have
+//! been the next in any case; at a tap, or where a layer's work has a price, there is none.
 //!
 //! | Left out | a table at the device's edge that finds the topmost layer from the packet's headers in one step: each layer finds its own user, which for the layers here is a comparison or two |
 //! |---|---|
@@ -19,7 +20,8 @@ use crate::under_way::Hop;
 use crate::{Above, Below, Context, Indication, Request, Unit};
 
 impl Graph {
-    /// Whether units may take paths; they may unless set otherwise. What is sent, counted and recorded is the same with and without.
+    /// Whether units may take paths; they may unless set otherwise. What is sent, counted and recorded is the same with
+    /// and without.
     pub const fn set_paths(&mut self, paths: bool) {
         self.core.paths = paths;
     }
@@ -58,7 +60,8 @@ impl Graph {
         }
     }
 
-    /// Lets `unit` go on from `hop`, up or down, through all layers that let it through; says who is to take it, if it is not gone then.
+    /// Lets `unit` go on from `hop`, up or down, through all layers that let it through; says who is to take it, if it
+    /// is not gone then.
     fn go_through<const UP: bool>(&mut self, mut hop: Hop, mut unit: Box<Unit>) -> Option<(Hop, Box<Unit>)> {
         loop {
             let node = hop.node();

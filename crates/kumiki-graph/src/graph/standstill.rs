@@ -7,15 +7,16 @@ use crate::Instant;
 use crate::assembly::End;
 use crate::under_way::Hop;
 
-/// So many steps may follow from one input, unless set otherwise: seconds of real time. A host that talks to itself over a loopback may move
-/// gigabytes by one input where its work takes no time.
+/// So many steps may follow from one input, unless set otherwise: seconds of real time. A host that talks to itself
+/// over a loopback may move gigabytes by one input where its work takes no time.
 const STEPS: u64 = 20_000_000;
 /// The bound is looked at each time that so many steps have been made.
 const LOOK: u64 = 1 << 16;
 /// So much may be under way in a task at once; it is a few hundred megabytes, and honest layers keep to their credit.
 const UNDER_WAY: usize = 1 << 20;
 
-/// What follows from one input has no end, or none that is in sight: nodes answer each other at once, and time does not go on.
+/// What follows from one input has no end, or none that is in sight: nodes answer each other at once, and time does not
+/// go on.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Standstill {
     /// When.

@@ -38,8 +38,8 @@ pub enum Manage {
         /// Whether they have.
         answered: bool,
     },
-    /// What a report of [`Problem::TooBig`] said is about a unit that the user knows to have sent (RFC 8201 section 4). Who
-    /// remembers paths for all its users does so only then: anybody can write such a report.
+    /// What a report of [`Problem::TooBig`] said is about a unit that the user knows to have sent (RFC 8201 section 4).
+    /// Who remembers paths for all its users does so only then: anybody can write such a report.
     Narrow {
         /// The destination.
         to: Address,
@@ -139,8 +139,8 @@ pub enum Problem {
         /// Its code among those of its kind.
         code: u8,
     },
-    /// Nobody answers at the next hop, a neighbour on our own link. That was found out here: no message said it that anybody
-    /// could have forged.
+    /// Nobody answers at the next hop, a neighbour on our own link. That was found out here: no message said it that
+    /// anybody could have forged.
     NoNeighbour,
     /// No route leads there. That was found out here, too.
     NoRoute,

@@ -32,8 +32,9 @@ pub enum Reason {
     NoSession,
     /// A layer here found that its peer broke the protocol, and what was wrong.
     Violation(Arc<Violation>),
-    /// Why, in the codes that a layer says to its peer. Going up it is what a layer of the peer, or of a network between, has said; going down, and
-    /// where a layer keeps why it has refused a caller, it is what is said to the peer.
+    /// Why, in the codes that a layer says to its peer. Going up it is what a layer of the peer, or of a network
+    /// between, has said; going down, and where a layer keeps why it has refused a caller, it is what is said to the
+    /// peer.
     Peer(PeerCause),
 }
 
@@ -119,7 +120,8 @@ impl Reason {
         if let Self::Violation(violation) = self { Some(violation) } else { None }
     }
 
-    /// Whether more is known than its kind: what was wrong, or what was said in codes. Its text begins with the layer then.
+    /// Whether more is known than its kind: what was wrong, or what was said in codes. Its text begins with the layer
+    /// then.
     #[must_use]
     pub const fn is_told(&self) -> bool {
         matches!(self, Self::Violation(_) | Self::Peer(_))
@@ -154,7 +156,8 @@ pub struct Violation {
     pub what: Cow<'static, str>,
     /// How the PDU begins; nothing where its octets are not at hand, or not to be shown.
     pub beginning: Beginning,
-    /// It was the first that came from this peer, which may speak another protocol: whoever called it may have the wrong port.
+    /// It was the first that came from this peer, which may speak another protocol: whoever called it may have the
+    /// wrong port.
     pub is_first: bool,
 }
 
@@ -175,7 +178,8 @@ impl fmt::Display for Violation {
     }
 }
 
-/// What one layer says to its peer in codes of its own. Who owns the codes owns the type; the graph hands it on and prints it.
+/// What one layer says to its peer in codes of its own. Who owns the codes owns the type; the graph hands it on and
+/// prints it.
 pub trait Cause: Any + fmt::Debug + fmt::Display + Send + Sync {
     /// For [`Reason::cause`].
     fn as_any(&self) -> &dyn Any;
@@ -194,7 +198,8 @@ impl<T: Any + fmt::Debug + fmt::Display + PartialEq + Send + Sync> Cause for T {
     }
 }
 
-/// A [`Cause`], shared by all that hand it on. Behind one plain pointer, so that the primitives that may carry it are small.
+/// A [`Cause`], shared by all that hand it on. Behind one plain pointer, so that the primitives that may carry it are
+/// small.
 #[derive(Clone, Debug)]
 pub struct PeerCause(Arc<Box<dyn Cause>>);
 

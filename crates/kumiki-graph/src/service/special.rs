@@ -7,7 +7,8 @@ use kumiki_octets::{Message, Payload};
 
 /// A primitive of one service, or what only its layers ask and tell each other.
 ///
-/// Whoever speaks the service owns the type and takes it out by its name. The graph knows of it whether a message goes with it.
+/// Whoever speaks the service owns the type and takes it out by its name. The graph knows of it whether a message goes
+/// with it.
 ///
 /// ```
 /// use kumiki_graph::Special;
@@ -85,7 +86,8 @@ impl fmt::Debug for Special {
     }
 }
 
-/// What one service says of a unit, or when a session begins, beside what all say: of a type that is the service's, or nothing.
+/// What one service says of a unit, or when a session begins, beside what all say: of a type that is the service's, or
+/// nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Parameters(Option<Special>);
 

@@ -1,8 +1,8 @@
-//! The primitives of [`Service::UNIT_DATA`](super::Service::UNIT_DATA) and [`Service::FRAME`](super::Service::FRAME): those
-//! that are about no session.
+//! The primitives of [`Service::UNIT_DATA`](super::Service::UNIT_DATA) and [`Service::FRAME`](super::Service::FRAME):
+//! those that are about no session.
 //!
-//! A layer without sessions asks here what is for it. So the others are named once, and whoever adds a primitive decides
-//! once whether such layers have to do with it.
+//! A layer without sessions asks here what is for it. So the others are named once, and whoever adds a primitive
+//! decides once whether such layers have to do with it.
 
 use super::{Credit, Indication, Manage, Report, Request, Unit};
 

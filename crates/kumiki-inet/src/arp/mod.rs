@@ -7,29 +7,31 @@
 //! | Below | Ethernet, or LLC/SNAP over FDDI or Ethernet (RFC 1390, RFC 1042), under the EtherTypes of the users and that of ARP |
 //! | Left out | defence of our own address, and of RFC 5227 all but what is said below; proxies, reverse ARP |
 //!
-//! It stands between its users and the link, as `kumiki_atm::atm_arp` does: IP hands down a datagram and the next hop, and this
-//! layer puts the station's address in its place. Groups need not be asked for (RFC 1112 section 6.4). Several users share
-//! what is known of next hops, and each stands on the link under its own EtherType. In what ARP itself says the protocol is
-//! always IPv4, for its addresses are those of IP, whoever sends to them.
+//! It stands between its users and the link, as `kumiki_atm::atm_arp` does: IP hands down a datagram and the next hop,
+//! and this layer puts the station's address in its place. Groups need not be asked for (RFC 1112 section 6.4). Several
+//! users share what is known of next hops, and each stands on the link under its own EtherType. In what ARP itself says
+//! the protocol is always IPv4, for its addresses are those of IP, whoever sends to them.
 //!
 //! # What it does
 //!
 //! A next hop that is not known is asked for by a broadcast, once a second and [`Config::tries`] times; what is for it
-//! waits, and whose it was is told where nobody answers ([`Problem::NoNeighbour`](kumiki_graph::Problem::NoNeighbour)). What was learned is good for [`Config::timeout`]. From four fifths of that time on its station is asked again,
+//! waits, and whose it was is told where nobody answers ([`Problem::NoNeighbour`](kumiki_graph::Problem::NoNeighbour)).
+//! What was learned is good for [`Config::timeout`]. From four fifths of that time on its station is asked again,
 //! alone, whenever something is sent to it: a station that is there is never lost (RFC 1122 section 2.3.2.1 (2)).
 //!
 //! # Addresses of ours that come later
 //!
-//! IP tells them by [`Assignment`]. One that is to be probed is asked for as [`Config::probing`] says, with no sender's address (RFC 5227 section
-//! 2.1.1). Where somebody else claims it meanwhile, or probes it too, IP hears that it is a duplicate; else
-//! that it may be had, and all on the link that we have it (section 2.3, one announcement of two).
+//! IP tells them by [`Assignment`]. One that is to be probed is asked for as [`Config::probing`] says, with no sender's
+//! address (RFC 5227 section 2.1.1). Where somebody else claims it meanwhile, or probes it too, IP hears that it is a
+//! duplicate; else that it may be had, and all on the link that we have it (section 2.3, one announcement of two).
 //!
 //! # Bounds
 //!
-//! At most [`Config::max_entries`] next hops are known or asked for, [`Config::unknown`] of them asked for; for each at most [`Config::queue`] datagrams wait. What is
-//! over the first bound costs the entry that was used longest ago, over the second the one that has been asked for longest, over the third the oldest datagram. So a station that
-//! sends to us from addresses that nobody has puts out none of those that are known. Who has spoken to us, and was sent nothing, is the first to go. (One that answers for many
-//! addresses, and is sent to, can still put others out.)
+//! At most [`Config::max_entries`] next hops are known or asked for, [`Config::unknown`] of them asked for; for each at
+//! most [`Config::queue`] datagrams wait. What is over the first bound costs the entry that was used longest ago, over
+//! the second the one that has been asked for longest, over the third the oldest datagram. So a station that sends to
+//! us from addresses that nobody has puts out none of those that are known. Who has spoken to us, and was sent nothing,
+//! is the first to go. (One that answers for many addresses, and is sent to, can still put others out.)
 
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr};
@@ -71,15 +73,17 @@ pub struct Config {
     /// Datagrams that may wait for one next hop.
     #[setting(0..=65535)]
     pub queue: usize,
-    /// How an address of ours that comes while IP runs is asked for before it is used, where whoever assigns it wants that.
+    /// How an address of ours that comes while IP runs is asked for before it is used, where whoever assigns it wants
+    /// that.
     #[setting(skip)]
     pub probing: Probing,
     /// Whether IP tells our addresses while it runs, so that there need be none at first.
     #[setting(skip)]
     pub told_later: bool,
-    /// Whether we stand for every address, as a gateway does to which all of the world is behind itself ([`any_destination`](crate::ip::Config::any_destination)):
-    /// whoever is asked for is here, but who is known to be at another station, or is asked for by who is about to take the address (RFC 5227). And
-    /// whoever sends us a datagram is at the station that it came from.
+    /// Whether we stand for every address, as a gateway does to which all of the world is behind itself
+    /// ([`any_destination`](crate::ip::Config::any_destination)): whoever is asked for is here, but who is known to be
+    /// at another station, or is asked for by who is about to take the address (RFC 5227). And whoever sends us a
+    /// datagram is at the station that it came from.
     #[setting(skip)]
     pub any_address: bool,
 }
@@ -105,7 +109,8 @@ impl Probing {
         apart: (Duration::from_secs(1), Duration::from_secs(2)),
         quiet: Duration::from_secs(2),
     };
-    /// One question, and a second for the answer: for a network whose stations answer at once, as those of a machine do. Not as the standard has it.
+    /// One question, and a second for the answer: for a network whose stations answer at once, as those of a machine
+    /// do. Not as the standard has it.
     pub const QUICK: Self =
         Self { wait: Duration::ZERO, count: 1, apart: Self::RFC_5227.apart, quiet: Duration::from_secs(1) };
 }
@@ -452,7 +457,8 @@ impl Arp {
         self.config.any_address && is_host(wanted) && wanted != asker && self.cache.known(wanted, now).is_none()
     }
 
-    /// A user's datagram has come from `station`: that is where answers go, whether or not it would answer for their address.
+    /// A user's datagram has come from `station`: that is where answers go, whether or not it would answer for their
+    /// address.
     fn meet(&mut self, station: Address, datagram: &mut Message, cx: &mut Context<'_>) {
         let Some(station) = station.get::<MacAddr>().filter(|it| !it.is_group()) else {
             return;
@@ -504,7 +510,8 @@ fn between((least, most): (Duration, Duration), cx: &mut Context<'_>) -> Duratio
     least + Duration::from_nanos(cx.rng().below((most - least).as_nanos().max(1)))
 }
 
-/// Asks all on the link for an address: from none, a probe; from itself, an announcement (RFC 5227 sections 2.1.1 and 2.3).
+/// Asks all on the link for an address: from none, a probe; from itself, an announcement (RFC 5227 sections 2.1.1 and
+/// 2.3).
 fn claim(mac: MacAddr, (spa, tpa): (Ipv4Addr, Ipv4Addr), cx: &mut Context<'_>) {
     let header =
         Header { hrd: hardware::ETHERNET, op: Operation::Request, sha: mac, spa, tha: MacAddr::default(), tpa };

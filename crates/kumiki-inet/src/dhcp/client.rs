@@ -1,4 +1,5 @@
-//! The client: the state of RFC 2131 figure 5, and what it does in each. It knows no graph: what is to be done is appended to a list of [`ClientAction`]s.
+//! The client: the state of RFC 2131 figure 5, and what it does in each. It knows no graph: what is to be done is
+//! appended to a list of [`ClientAction`]s.
 
 use core::net::Ipv4Addr;
 
@@ -22,7 +23,8 @@ pub enum State {
     InitReboot,
     /// It has.
     Rebooting,
-    /// What it was granted is being looked at: whether somebody else has the address (section 4.4.1). In the figure this is on the way to BOUND.
+    /// What it was granted is being looked at: whether somebody else has the address (section 4.4.1). In the figure
+    /// this is on the way to BOUND.
     Checking,
     /// It has an address.
     Bound,
@@ -55,7 +57,8 @@ pub(super) struct Client {
     began: Instant,
     /// When the request was sent that is to be answered: a lease counts from there.
     asked: Instant,
-    /// What the last search for servers said of how long it has tried, which the request after it says again (section 3.1 (3)).
+    /// What the last search for servers said of how long it has tried, which the request after it says again (section
+    /// 3.1 (3)).
     secs: u16,
     /// How often the present message was sent.
     tries: u32,
@@ -98,7 +101,8 @@ impl Client {
         self.due = Some(now + least + rng_below(rng, most - least));
     }
 
-    /// The link is gone: nothing is sent. What it had it has until its time is over; what is still looked at it has not got.
+    /// The link is gone: nothing is sent. What it had it has until its time is over; what is still looked at it has not
+    /// got.
     pub(super) fn on_down(&mut self, acts: &mut Vec<ClientAction>) {
         if self.state == State::Checking
             && let Some(lease) = self.lease.take()

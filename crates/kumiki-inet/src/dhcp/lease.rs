@@ -81,8 +81,9 @@ impl Lease {
     }
 }
 
-/// T1, T2 and the end of a lease of so many seconds. T1 may be earlier by a part of it that is drawn, and T2 by one of what is between them, so that not all clients ask at
-/// once (section 4.4.5). What is said of them counts where it can be: T1 before T2, that before the end, and none at once.
+/// T1, T2 and the end of a lease of so many seconds. T1 may be earlier by a part of it that is drawn, and T2 by one of
+/// what is between them, so that not all clients ask at once (section 4.4.5). What is said of them counts where it can
+/// be: T1 before T2, that before the end, and none at once.
 fn times(
     time: u32,
     (t1, t2): (Option<u32>, Option<u32>),
@@ -110,7 +111,8 @@ const FUZZ: u64 = 64;
 pub(super) fn is_usable(header: &Header) -> bool {
     let (address, prefix) = (header.yiaddr, prefix(header));
     let host = u32::MAX.checked_shr(prefix.into()).unwrap_or(0);
-    // Of a network with more than two hosts the first is nobody's, and the last is all of them (RFC 1122 section 3.2.1.3, RFC 3021).
+    // Of a network with more than two hosts the first is nobody's, and the last is all of them (RFC 1122 section
+    // 3.2.1.3, RFC 3021).
     let is_edge = prefix < 31 && matches!(address.to_bits() & host, rest if rest == 0 || rest == host);
     is_host(address) && !is_edge && header.options.lease_s.is_some_and(|it| it > 0)
 }

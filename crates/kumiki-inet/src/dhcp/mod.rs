@@ -14,12 +14,13 @@
 //! | `lease.rs` | what was granted, T1 and T2 |
 //! | `timers.rs` | how long it waits |
 //!
-//! An address is used when nobody on the link has claimed it ([`crate::arp`]); one that somebody has is declined. Times count from the request that was
-//! answered. What it has ends with its time, whatever it waits for.
+//! An address is used when nobody on the link has claimed it ([`crate::arp`]); one that somebody has is declined. Times
+//! count from the request that was answered. What it has ends with its time, whatever it waits for.
 //!
 //! # For users
 //!
-//! It has none: whoever stands on IP or UDP hears what has changed ([`Report::Special`]), and asks for [`GiveBack`] by way of these when the host ends.
+//! It has none: whoever stands on IP or UDP hears what has changed ([`Report::Special`]), and asks for [`GiveBack`] by
+//! way of these when the host ends.
 
 use core::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 
@@ -59,10 +60,12 @@ pub struct Config {
     pub previous: Option<Ipv4Addr>,
     /// For how long we want one, in seconds; `None`: as long as the server likes.
     pub lease_s: Option<u32>,
-    /// It begins at a random time between these after the link is there, so that hosts that start at once do not all ask at once: 1 and 10 s (RFC 2131 section 4.4.1). Who is
-    /// alone may have 0 and 0. The second is not below the first.
+    /// It begins at a random time between these after the link is there, so that hosts that start at once do not all
+    /// ask at once: 1 and 10 s (RFC 2131 section 4.4.1). Who is alone may have 0 and 0. The second is not below the
+    /// first.
     pub startup: (Duration, Duration),
-    /// The longest datagram that we take, in octets, headers of UDP and IP included, 576 at least: what the interface carries (RFC 3442, RFC 2132 section 9.10).
+    /// The longest datagram that we take, in octets, headers of UDP and IP included, 576 at least: what the interface
+    /// carries (RFC 3442, RFC 2132 section 9.10).
     pub longest: u16,
     /// Whether others on the link are asked if they have the address that was granted.
     pub probe: bool,

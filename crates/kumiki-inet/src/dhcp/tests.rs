@@ -689,7 +689,8 @@ fn the_longest_list_of_routes_goes_as_it_came_and_repeated_grants_add_nothing() 
 }
 
 proptest! {
-    // Whatever servers say at whatever time: nothing panics, nobody talks without end, and an address is used within its time alone.
+    // Whatever servers say at whatever time: nothing panics, nobody talks without end, and an address is used within
+    // its time alone.
     #[test]
     fn any_messages_leave_it_well(
         seed: u64,

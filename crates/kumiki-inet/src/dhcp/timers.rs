@@ -16,7 +16,8 @@ pub(super) const LEAST_WAIT: Duration = Duration::from_secs(60);
 /// From a decline to the next attempt (section 3.1 (5)).
 pub(super) const AFTER_DECLINE: Duration = Duration::from_secs(10);
 
-/// How long an answer is waited for, to a message that has been sent so often: twice as long each time, and a second more or less.
+/// How long an answer is waited for, to a message that has been sent so often: twice as long each time, and a second
+/// more or less.
 pub(super) fn back_off(tries: u32, rng: &mut Rng) -> Duration {
     let doubled = 1_u64.checked_shl(tries.saturating_sub(1)).unwrap_or(u64::MAX);
     let base = FIRST.saturating_mul(doubled).min(LAST);

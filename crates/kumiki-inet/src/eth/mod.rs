@@ -10,10 +10,11 @@
 //! Where a unit goes is a [`MacAddr`], and so is where one came from. A frame for another station is dropped. Of
 //! groups all are taken: those above know which they are in.
 //!
-//! A length says where the data ends and the padding begins. It is 1500 at most, for what is larger is a type: so much LLC may
-//! send, however large the MTU.
+//! A length says where the data ends and the padding begins. It is 1500 at most, for what is larger is a type: so much
+//! LLC may send, however large the MTU.
 //!
-//! A user that asks by [`Manage::Route`](kumiki_graph::Manage::Route) how units would travel learns our own address as their source.
+//! A user that asks by [`Manage::Route`](kumiki_graph::Manage::Route) how units would travel learns our own address as
+//! their source.
 
 use core::fmt;
 

@@ -7,11 +7,12 @@
 //! | Below | a ring, or a device, that carries frames and takes care of the token, of all that is around a frame on the line, and of the frame check sequence |
 //! | Left out | station management (its frames are dropped and counted), synchronous sending, restricted tokens, promiscuous reception; sessions and credit |
 //!
-//! Where a unit goes is a [`MacAddr`] in canonical form, and so is where one came from; on the line the bits of each octet
-//! of an address are the other way round ([`kumiki_wire::inet::fddi`]). A frame for another station is dropped. Of groups all are taken:
-//! those above know which they are in.
+//! Where a unit goes is a [`MacAddr`] in canonical form, and so is where one came from; on the line the bits of each
+//! octet of an address are the other way round ([`kumiki_wire::inet::fddi`]). A frame for another station is dropped.
+//! Of groups all are taken: those above know which they are in.
 //!
-//! A user that asks by [`Manage::Route`](kumiki_graph::Manage::Route) how units would travel learns our own address as their source.
+//! A user that asks by [`Manage::Route`](kumiki_graph::Manage::Route) how units would travel learns our own address as
+//! their source.
 
 use core::fmt;
 

@@ -51,7 +51,8 @@ impl<F: Family> Ip<F> {
             return;
         };
         if F::is_ours(self, address) {
-            // Whoever has granted it has to hear that it is there; or that it is on another interface, with which it would come and go.
+            // Whoever has granted it has to hear that it is there; or that it is on another interface, with which it
+            // would come and go.
             let is_here = self.ports.get(what.interface).is_some_and(|port| F::has(port, address));
             let is_twice = what.by == Authority::Server && !is_here;
             let told = if let Change::Address { address, .. } = what.change

@@ -79,7 +79,8 @@ impl<A: Bits> From<RouteError<A>> for ConfigError<A> {
     }
 }
 
-/// Looks for what every interface of a configuration has: the name of a layer below of its own, and an MTU that a link may have.
+/// Looks for what every interface of a configuration has: the name of a layer below of its own, and an MTU that a link
+/// may have.
 pub(crate) fn check_interfaces<'a, A: Bits>(
     interfaces: impl Iterator<Item = (&'a str, u32)> + Clone,
 ) -> Result<(), ConfigError<A>> {

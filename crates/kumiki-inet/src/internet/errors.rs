@@ -185,8 +185,9 @@ impl<F: Family> Ip<F> {
             cx.drop(F::NAMES.about_others);
             return;
         }
-        // What is no longer than that cannot have met such a link, nor anything as short as this any link (RFC 791 section
-        // 3.2, RFC 8201 section 4). Whether it was sent at all its user may know, and says so by `Manage::Narrow`.
+        // What is no longer than that cannot have met such a link, nor anything as short as this any link (RFC 791
+        // section 3.2, RFC 8201 section 4). Whether it was sent at all its user may know, and says so by
+        // `Manage::Narrow`.
         if let Problem::TooBig { mtu } = problem
             && total <= mtu.max(F::Address::LEAST_MTU)
         {
@@ -214,8 +215,8 @@ impl<F: Family> Ip<F> {
         }
     }
 
-    /// Tells the user of `datagram`, one of ours, what happened to it; whether there is such a user. Only the first fragment
-    /// begins with what says whose it was, ports or a key.
+    /// Tells the user of `datagram`, one of ours, what happened to it; whether there is such a user. Only the first
+    /// fragment begins with what says whose it was, ports or a key.
     fn tell_of(&self, header: &F::Header, problem: Problem, mut datagram: Message, cx: &mut Context<'_>) -> bool {
         let Some((protocol, at)) = F::carried(header, &mut datagram) else {
             return false;

@@ -47,8 +47,8 @@ pub struct Names {
     /// Codes of unreachable: no route, and nobody answers at the next hop.
     pub(crate) no_route: u8,
     pub(crate) no_neighbour: u8,
-    /// Codes of unreachable that end a conversation (RFC 1122 section 4.2.3.9, RFC 9293 section 3.9.2.2). Codes that came
-    /// later are not said to be fatal anywhere, so they are not.
+    /// Codes of unreachable that end a conversation (RFC 1122 section 4.2.3.9, RFC 9293 section 3.9.2.2). Codes that
+    /// came later are not said to be fatal anywhere, so they are not.
     pub(crate) fatal: &'static [u8],
     /// Code of unreachable: nobody has the port.
     pub(crate) port: u8,
@@ -81,7 +81,8 @@ pub trait Family: Copy + Debug + Send + 'static {
     const ROUTERS_CUT: bool;
     /// What is done with fragments that overlap.
     const OVERLAP: Overlap;
-    /// Whether no datagram that comes changes ways, neighbours or addresses, and of no path less is known than its interface carries.
+    /// Whether no datagram that comes changes ways, neighbours or addresses, and of no path less is known than its
+    /// interface carries.
     const KEEPS_WAYS: bool;
     /// How much of a datagram an error quotes.
     const QUOTED: usize;
@@ -115,7 +116,8 @@ pub trait Family: Copy + Debug + Send + 'static {
     }
     /// Whether it means us, or us too.
     fn listens_to(ip: &Ip<Self>, address: Self::Address) -> bool;
-    /// The way to `to` for a datagram that has, or will get, `source`; only ways by the interface `by`, where that is said.
+    /// The way to `to` for a datagram that has, or will get, `source`; only ways by the interface `by`, where that is
+    /// said.
     fn hop(
         ip: &mut Ip<Self>,
         to: Self::Address,
@@ -134,7 +136,8 @@ pub trait Family: Copy + Debug + Send + 'static {
     fn is_resolved_below(_: &Port<Self>) -> bool {
         false
     }
-    /// We have one more address on `interface`, whose network has so many bits: at once, or only when nobody claims it. `None`: it cannot be.
+    /// We have one more address on `interface`, whose network has so many bits: at once, or only when nobody claims it.
+    /// `None`: it cannot be.
     fn add(
         ip: &mut Ip<Self>,
         interface: usize,
@@ -146,7 +149,8 @@ pub trait Family: Copy + Debug + Send + 'static {
     fn remove(ip: &mut Ip<Self>, interface: usize, address: Self::Address) -> Option<u8>;
     /// How the link address of `next` is found on the interface, if it can be.
     fn reach(port: &Port<Self>, next: Self::Address) -> Option<LinkDestination>;
-    /// A datagram has come from an address by way of a link address, to who [takes all](Ip::any_destination) and answers by the way that it came.
+    /// A datagram has come from an address by way of a link address, to who [takes all](Ip::any_destination) and
+    /// answers by the way that it came.
     fn met(_: &mut Ip<Self>, _interface: usize, _from: (Self::Address, Address), _: &mut Context<'_>) {}
     /// Sends a packet whose next hop has [`LinkDestination::Asked`].
     fn ask(_: &mut Ip<Self>, _: Hop<Self::Address>, _: Box<Unit>, _: &mut Context<'_>) {}
@@ -198,8 +202,8 @@ pub trait Family: Copy + Debug + Send + 'static {
     fn options(to: Self::Address, _: &Parameters) -> Result<(Self::Address, Self::Options), &'static str> {
         Ok((to, Self::Options::default()))
     }
-    /// Decides what is open in `outgoing`, which leaves from `source` by `hop`, and completes what it carries; `Err` says why that
-    /// cannot be sent.
+    /// Decides what is open in `outgoing`, which leaves from `source` by `hop`, and completes what it carries; `Err`
+    /// says why that cannot be sent.
     fn complete(
         ip: &mut Ip<Self>,
         outgoing: &mut Outgoing<Self>,
@@ -230,15 +234,16 @@ pub trait Family: Copy + Debug + Send + 'static {
     fn room(header: &Self::Header, is_first: bool, mtu: usize) -> usize;
     /// `data` as a fragment that begins `at` octets behind the beginning.
     fn fragment(ip: &mut Ip<Self>, header: &Self::Header, at: usize, more: bool, data: Message) -> Message;
-    /// The datagram of whose first fragment this is the header: all of it and its mark, or, without a mark, only that fragment.
-    /// `next` is what it carries, where the header does not say that. `None`: it is longer than one can be.
+    /// The datagram of whose first fragment this is the header: all of it and its mark, or, without a mark, only that
+    /// fragment. `next` is what it carries, where the header does not say that. `None`: it is longer than one can be.
     fn rejoin(header: &mut Self::Header, next: u8, ecn: Option<Ecn>, data: Message) -> Option<Message>;
 
     // Errors of ICMP.
 
     /// Writes the header of an error.
     fn emit_icmp(trouble: IcmpError, checksum: u16) -> [u8; 8];
-    /// Reads the ICMP header at the front, and takes it off; `Some(None)` where it is of no error that means anything to us.
+    /// Reads the ICMP header at the front, and takes it off; `Some(None)` where it is of no error that means anything
+    /// to us.
     fn pop_icmp(message: &mut Message) -> Option<Option<IcmpError>>;
     /// What ICMP sums before its own octets.
     fn icmp_pseudo(_: &Self::Header, _len: usize) -> Sum {

@@ -33,7 +33,8 @@ pub(crate) struct FragmentKey<A> {
 pub(crate) type FragmentHead<F> = (OriginalDatagram<F>, u8);
 
 impl<F: Family> Ip<F> {
-    /// Cuts `datagram`, which begins with `header`, so that no piece is longer than `mtu`. Content is shared, not copied.
+    /// Cuts `datagram`, which begins with `header`, so that no piece is longer than `mtu`. Content is shared, not
+    /// copied.
     pub(super) fn cut(
         &mut self,
         header: &F::Header,

@@ -147,7 +147,8 @@ impl<F: Family> Ip<F> {
         &self.counters
     }
 
-    /// Octets held in incomplete datagrams, with what keeping each fragment costs beside: at most [`Reassembly::octets`].
+    /// Octets held in incomplete datagrams, with what keeping each fragment costs beside: at most
+    /// [`Reassembly::octets`].
     #[must_use]
     pub const fn reassembling(&self) -> usize {
         self.reassembly.octets()

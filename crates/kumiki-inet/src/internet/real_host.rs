@@ -1,7 +1,9 @@
-//! A host that is elsewhere: another kernel has its addresses, behind one of the interfaces, and this only finds the way for it.
+//! A host that is elsewhere: another kernel has its addresses, behind one of the interfaces, and this only finds the
+//! way for it.
 //!
-//! Its datagrams are passed on as they are, in both directions, fragments too, and no hop is counted: on the network it looks as if its own layers stood
-//! here. What is about a link and its neighbours stays here, and so does the forwarding of what is for others.
+//! Its datagrams are passed on as they are, in both directions, fragments too, and no hop is counted: on the network it
+//! looks as if its own layers stood here. What is about a link and its neighbours stays here, and so does the
+//! forwarding of what is for others.
 
 use kumiki_graph::{Context, Unit};
 use kumiki_octets::Message;

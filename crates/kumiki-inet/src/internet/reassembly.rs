@@ -7,8 +7,8 @@
 //! Pieces are messages; no octet is copied. What is done where fragments overlap is said by [`Overlap`]. Fragments that
 //! contradict each other about where the datagram ends make it worthless.
 //!
-//! Memory is bounded twice: by the number of datagrams and by the octets in them. What is over the bound costs the oldest
-//! incomplete datagram.
+//! Memory is bounded twice: by the number of datagrams and by the octets in them. What is over the bound costs the
+//! oldest incomplete datagram.
 
 use std::collections::VecDeque;
 
@@ -55,8 +55,8 @@ impl Default for Reassembly {
 pub enum Overlap {
     /// What came first stays: a fragment only ever fills holes.
     First,
-    /// The datagram is given up, and what still comes of it is swallowed; but for the same fragment a second time, which
-    /// is passed over (RFC 8200 section 4.5).
+    /// The datagram is given up, and what still comes of it is swallowed; but for the same fragment a second time,
+    /// which is passed over (RFC 8200 section 4.5).
     Refuse,
 }
 
@@ -76,8 +76,9 @@ pub(crate) struct Fragment<'a, K, H> {
     pub(crate) data: &'a Message,
 }
 
-/// The ECN field of a datagram with fragments of these two. A mark on one is a mark on the whole, unless another may not be
-/// marked: then there can be no whole (RFC 3168 section 5.3). What else disagrees is left open there, and here it is not marked.
+/// The ECN field of a datagram with fragments of these two. A mark on one is a mark on the whole, unless another may
+/// not be marked: then there can be no whole (RFC 3168 section 5.3). What else disagrees is left open there, and here
+/// it is not marked.
 const fn together(so_far: Option<Ecn>, another: Ecn) -> Option<Ecn> {
     Some(match (so_far, another) {
         (None, ecn) => ecn,

@@ -77,8 +77,8 @@ impl<F: Family> Ip<F> {
         cx.drop(why);
     }
 
-    /// Hands what a whole datagram carries, which begins at `at`, to the user of `protocol`; gives the datagram back where
-    /// there is none.
+    /// Hands what a whole datagram carries, which begins at `at`, to the user of `protocol`; gives the datagram back
+    /// where there is none.
     pub(crate) fn hand_up(
         &mut self,
         about: &OriginalDatagram<F>,

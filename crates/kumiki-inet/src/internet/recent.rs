@@ -1,7 +1,9 @@
 //! What was found out for the last datagram, each way: the next one is mostly between the same two hosts.
 //!
-//! Nothing of it is kept beyond anything that it may follow from: whatever is no datagram (a report, a request to manage, a timer) has it
-//! forgotten. What is as the last one was goes through IP on a path ([`Protocol::pop_through`](kumiki_graph::Protocol::pop_through)). Where datagrams themselves change ways and neighbours it is not used ([`Family::KEEPS_WAYS`]).
+//! Nothing of it is kept beyond anything that it may follow from: whatever is no datagram (a report, a request to
+//! manage, a timer) has it forgotten. What is as the last one was goes through IP on a path
+//! ([`Protocol::pop_through`](kumiki_graph::Protocol::pop_through)). Where datagrams themselves change ways and
+//! neighbours it is not used ([`Family::KEEPS_WAYS`]).
 
 use kumiki_graph::{Above, Address, Below, Key, Unit, UnitOptions};
 use kumiki_wire::inet::IpParameters;
@@ -71,8 +73,8 @@ impl<F: Family> Ip<F> {
         };
     }
 
-    /// Makes a datagram of a user's `unit` that is between the same two as the last one, and needs no options and no cutting; says by which
-    /// layer it goes. Anything else is left as it is.
+    /// Makes a datagram of a user's `unit` that is between the same two as the last one, and needs no options and no
+    /// cutting; says by which layer it goes. Anything else is left as it is.
     #[inline]
     pub(super) fn send_as_before(&mut self, from: Above, unit: &mut Unit) -> Option<Below> {
         let CachedRoute { source, destination, hop, link, mtu, below } = *self.recent.sent.as_ref()?;
@@ -98,8 +100,8 @@ impl<F: Family> Ip<F> {
         Some(below)
     }
 
-    /// Takes the header off a datagram in `unit`, which came by `from` between the same two as the last one and is for us alone; says for which user
-    /// it is. Anything else is left as it is.
+    /// Takes the header off a datagram in `unit`, which came by `from` between the same two as the last one and is for
+    /// us alone; says for which user it is. Anything else is left as it is.
     #[inline]
     pub(super) fn receive_as_before(&mut self, from: Below, unit: &mut Unit) -> Option<Above> {
         let (interface, source, destination) = self.recent.taken?;

@@ -119,7 +119,8 @@ struct RouteEntry<A> {
 #[derive(Clone, Debug)]
 struct Length<A: Bits> {
     mask: A::Word,
-    /// In order; among equals, in the order of being added, or of their interfaces. Apart from the ways: a search reads several of them and one way.
+    /// In order; among equals, in the order of being added, or of their interfaces. Apart from the ways: a search reads
+    /// several of them and one way.
     networks: Vec<A::Word>,
     /// To each network.
     ways: Vec<RouteEntry<A>>,
@@ -153,8 +154,8 @@ impl<A: Bits> Routes<A> {
         self.add_before(network, prefix, RouteEntry { interface, gateway, is_late: false }, |_| false);
     }
 
-    /// As [`Routes::add`], of one that comes while the host runs: before others of that kind by later interfaces, for which of several servers and routers has answered
-    /// first decides nothing.
+    /// As [`Routes::add`], of one that comes while the host runs: before others of that kind by later interfaces, for
+    /// which of several servers and routers has answered first decides nothing.
     pub(crate) fn add_late(&mut self, network: A, prefix: u8, interface: usize, gateway: Option<A>) {
         let is_later = |way: &RouteEntry<A>| way.is_late && way.interface > interface;
         self.add_before(network, prefix, RouteEntry { interface, gateway, is_late: true }, is_later);

@@ -69,7 +69,8 @@ impl<F: Family> Ip<F> {
         let source: Option<F::Address> = unit.source.get();
         let is_open = unit.source.is_none() || source == Some(F::Address::UNSPECIFIED);
         let how: IpParameters = unit.options.special.into();
-        // Who has no address on an interface yet says so (RFC 1122 section 3.2.1.3 (a)); other addresses of ours are not meant.
+        // Who has no address on an interface yet says so (RFC 1122 section 3.2.1.3 (a)); other addresses of ours are
+        // not meant.
         let is_nobody = source.is_some() && is_open && how.interface.is_some() && F::may_come_from_nobody(destination);
         let source = source.filter(|_| !is_open || is_nobody);
         if !is_open && !source.is_some_and(|it| self.speaks_for(it)) {
@@ -161,8 +162,8 @@ impl<F: Family> Ip<F> {
         self.take(None, false, unit, cx);
     }
 
-    /// Sends the datagram in `unit`, which begins with `header`, to the next hop; gives it back where it cannot. Where it is longer
-    /// than the interface or `path` carries it goes in pieces, unless it is to stay `whole`.
+    /// Sends the datagram in `unit`, which begins with `header`, to the next hop; gives it back where it cannot. Where
+    /// it is longer than the interface or `path` carries it goes in pieces, unless it is to stay `whole`.
     pub(super) fn transmit(
         &mut self,
         header: &F::Header,
@@ -264,8 +265,8 @@ pub(super) fn wire_len(datagram: &Message) -> usize {
     segment.min(datagram.len())
 }
 
-/// Sets again what goes with the data of `unit`. Who hands a unit on hands on its box: a new one for each layer would be two
-/// allocations for each packet.
+/// Sets again what goes with the data of `unit`. Who hands a unit on hands on its box: a new one for each layer would
+/// be two allocations for each packet.
 #[inline]
 pub(crate) fn readdress(unit: &mut Unit, source: Address, destination: Address, options: UnitOptions) {
     unit.source = source;

@@ -16,8 +16,8 @@ pub(crate) fn network<A: FromStr + Bits>(text: &str) -> Option<(A, u8)> {
     Some((address.parse().ok()?, prefix))
 }
 
-/// The interfaces, each in a table under the name of its layer below. One that is the only one needs no table of its own: its settings,
-/// `own`, stand beside those of the node.
+/// The interfaces, each in a table under the name of its layer below. One that is the only one needs no table of its
+/// own: its settings, `own`, stand beside those of the node.
 pub(crate) fn interfaces<I>(
     reader: &Reader<'_>,
     below: &[&str],

@@ -29,11 +29,13 @@ pub struct Config {
     pub routes: Vec<Route>,
     /// Whether datagrams for others are forwarded.
     pub forwarding: bool,
-    /// Whether datagrams to all addresses but groups are taken, and sent from any, as a gateway does that ends connections.
+    /// Whether datagrams to all addresses but groups are taken, and sent from any, as a gateway does that ends
+    /// connections.
     ///
     /// Of Linux a local route to all (AnyIP) and `IP_TRANSPARENT` together.
     pub any_destination: bool,
-    /// The layer below behind which the host itself is, another kernel with our addresses, where this IP only stands for it.
+    /// The layer below behind which the host itself is, another kernel with our addresses, where this IP only stands
+    /// for it.
     ///
     /// What is for us goes there as it came, and what comes from there leaves as ours.
     #[setting(text, expected = "the name of a layer below", unset = "the host is here")]
@@ -120,8 +122,8 @@ pub struct Interface {
     #[setting(text, expected = "an IPv4 address", unset = "none")]
     pub peer: Option<Ipv4Addr>,
     /// Whether our address and the peer's are those that the layer below agrees on with the peer, as PPP does
-    /// ([`LinkAddresses`](crate::LinkAddresses)). Our own has no network around it then. Or ours comes otherwise while IP runs
-    /// ([`Assignment`](crate::Assignment)).
+    /// ([`LinkAddresses`](crate::LinkAddresses)). Our own has no network around it then. Or ours comes otherwise while
+    /// IP runs ([`Assignment`](crate::Assignment)).
     #[setting(skip)]
     pub negotiated: bool,
     /// The largest datagram that is sent in one piece; where the layer below reports less, less.

@@ -119,7 +119,8 @@ impl Family for V4 {
         if !(to.is_multicast() || to.is_broadcast()) {
             return routed();
         }
-        // Not a matter of networks: the interface that is said, the source's, a route for the group, or the first interface there is.
+        // Not a matter of networks: the interface that is said, the source's, a route for the group, or the first
+        // interface there is.
         let own = source.and_then(|source| ip.ports.iter().position(|port| Self::has(port, source)));
         let on = |interface| Hop { interface, next: to };
         by.or(own).map(on).or_else(|| routed().filter(|_| to.is_multicast())).or_else(|| ip.first_up().map(on))
@@ -129,7 +130,8 @@ impl Family for V4 {
         to.is_broadcast()
     }
 
-    /// The one on the network of the next hop, or else the first. To all hosts it may be none: who asks for an address has none (RFC 1122 section 3.2.1.3 (a)).
+    /// The one on the network of the next hop, or else the first. To all hosts it may be none: who asks for an address
+    /// has none (RFC 1122 section 3.2.1.3 (a)).
     fn select(ip: &Ip, hop: Hop, to: Ipv4Addr) -> Option<Ipv4Addr> {
         let own = &ip.ports.get(hop.interface)?.own;
         let is_near = |(own, prefix): &&(Ipv4Addr, u8)| {

@@ -28,8 +28,8 @@
 //! [`Manage::Route`] tells which that will be. [`Manage::Limits`] is answered for the interface with the smallest MTU,
 //! and again whenever the answer changes. A unit that the user cannot use may be sent back with [`Manage::Refuse`].
 //!
-//! A super-segment ([`kumiki_octets::Meta`]) passes in one piece, its segments measured against the MTU; it is for those
-//! who know from the reported burst that the device cuts.
+//! A super-segment ([`kumiki_octets::Meta`]) passes in one piece, its segments measured against the MTU; it is for
+//! those who know from the reported burst that the device cuts.
 //!
 //! # Deviations
 //!

@@ -6,7 +6,8 @@ use kumiki_wire::inet::SourceRoute;
 use kumiki_wire::inet::ipv4::options::kind;
 use kumiki_wire::inet::ipv4::{Header, Options};
 
-/// Where a datagram to `destination` goes first, and the option that says where it goes then; `None` where that does not fit.
+/// Where a datagram to `destination` goes first, and the option that says where it goes then; `None` where that does
+/// not fit.
 #[inline]
 pub(super) fn routed(destination: Ipv4Addr, route: Option<&SourceRoute>) -> Option<(Ipv4Addr, Options)> {
     match route {
@@ -28,8 +29,8 @@ fn routed_by(destination: Ipv4Addr, route: &SourceRoute) -> Option<(Ipv4Addr, Op
     Some((*first, Options::new(&octets)?))
 }
 
-/// Whether a source route in the options has not come to its end: its pointer is not past its length. All other options are let be
-/// (RFC 9293 MUST-50).
+/// Whether a source route in the options has not come to its end: its pointer is not past its length. All other options
+/// are let be (RFC 9293 MUST-50).
 pub(super) fn is_live(header: &Header) -> bool {
     header.options.items().map_while(Result::ok).any(|option| match (option.kind, option.octets) {
         (kind::LOOSE_SOURCE_ROUTE | kind::STRICT_SOURCE_ROUTE, &[_, length, pointer, ..]) => pointer <= length,

@@ -28,11 +28,13 @@ pub struct Config {
     pub routes: Vec<Route>,
     /// Whether packets for others are forwarded.
     pub forwarding: bool,
-    /// Whether packets to all addresses but groups are taken, and sent from any, as a gateway does that ends connections.
+    /// Whether packets to all addresses but groups are taken, and sent from any, as a gateway does that ends
+    /// connections.
     ///
     /// Of Linux a local route to all (AnyIP) and `IP_TRANSPARENT` together.
     pub any_destination: bool,
-    /// The layer below behind which the host itself is, another kernel with our addresses, where this IP only stands for it.
+    /// The layer below behind which the host itself is, another kernel with our addresses, where this IP only stands
+    /// for it.
     ///
     /// What is for us goes there as it came, and what comes from there leaves as ours.
     #[setting(text, expected = "the name of a layer below", unset = "the host is here")]
@@ -268,8 +270,8 @@ impl Interface {
 }
 
 impl Config {
-    /// Looks for what cannot be, and makes the routes: among prefixes of one length, networks of interfaces and then the order of
-    /// the configuration.
+    /// Looks for what cannot be, and makes the routes: among prefixes of one length, networks of interfaces and then
+    /// the order of the configuration.
     pub(super) fn check(&self) -> Result<Routes<Ipv6Addr>, ConfigError> {
         check_interfaces(self.interfaces.iter().map(|it| (it.below.as_str(), it.mtu)))?;
         self.interfaces.iter().try_for_each(Interface::check)?;

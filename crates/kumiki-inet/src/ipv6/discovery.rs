@@ -1,4 +1,5 @@
-//! The messages of neighbour discovery, both ways, and what neighbours say in them. What routers say is in `routers.rs`.
+//! The messages of neighbour discovery, both ways, and what neighbours say in them. What routers say is in
+//! `routers.rs`.
 //!
 //! | | |
 //! |---|---|
@@ -308,8 +309,8 @@ impl Ip {
         };
         let options: Result<Vec<Opt<'_>>, _> = Opts::new(octets.get(len..).unwrap_or_default()).collect();
         let code = octets.get(1).copied().unwrap_or_default();
-        // Nobody's own link address is that of a group (as RFC 1812 section 3.3.2 has it of ARP): what is for one neighbour would go to
-        // all on the link.
+        // Nobody's own link address is that of a group (as RFC 1812 section 3.3.2 has it of ARP): what is for one
+        // neighbour would go to all on the link.
         let possible = |options: &[Opt<'_>]| {
             let macs = [source_mac(options), target_mac(options)];
             macs.into_iter().flatten().all(|mac| !mac.is_group())
@@ -392,7 +393,8 @@ impl Ip {
         let mut is_proxy = false;
         match own {
             Some(AddressState::Ours) => {}
-            // A gateway stands for all (section 7.2.8) but for who is known to be elsewhere on the link, or about to be there.
+            // A gateway stands for all (section 7.2.8) but for who is known to be elsewhere on the link, or about to be
+            // there.
             None if self.any_destination && !nobody && self.is_beyond(interface, target) => is_proxy = true,
             // Somebody else is about to take it too (RFC 4862 section 5.4.3).
             Some(AddressState::Tentative { .. }) if nobody => {

@@ -15,7 +15,8 @@ use crate::internet::IcmpError;
 /// How much of the packet in question an error has room for (RFC 4443 section 2.4 (c)).
 pub(super) const QUOTED: usize = MIN_MTU - ipv6::LEN - MIN_LEN;
 
-/// Where the path ends by a code of destination unreachable. Codes beyond those of RFC 4443 are for Linux something that is wrong.
+/// Where the path ends by a code of destination unreachable. Codes beyond those of RFC 4443 are for Linux something
+/// that is wrong.
 pub(super) const fn path(code: u8) -> NoPath {
     match code {
         unreachable::NO_ROUTE => NoPath::Network,

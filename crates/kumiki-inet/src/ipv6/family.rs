@@ -323,7 +323,8 @@ impl Family for V6 {
         ip.take_ours(about, unit, cx);
     }
 
-    /// Neighbour discovery: RFC 4861 section 4. From beyond the link none of it has this hop limit, and nobody believes it.
+    /// Neighbour discovery: RFC 4861 section 4. From beyond the link none of it has this hop limit, and nobody believes
+    /// it.
     fn is_of_link(about: &OriginalDatagram, packet: &Message) -> bool {
         const MESSAGES: core::ops::RangeInclusive<u8> = kind::ROUTER_SOLICITATION..=kind::REDIRECT;
         let mut first = [0];

@@ -166,8 +166,8 @@ impl Ip {
         }
     }
 
-    /// Hands what a whole packet carries to its user: its number, where it begins, and where the field stands that has the
-    /// number.
+    /// Hands what a whole packet carries to its user: its number, where it begins, and where the field stands that has
+    /// the number.
     fn deliver(
         &mut self,
         about: &OriginalDatagram,

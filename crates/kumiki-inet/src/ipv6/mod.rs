@@ -20,22 +20,24 @@
 //! | `discovery.rs` | the messages of neighbour discovery, both ways |
 //! | `routers.rs` | what routers say in them: default routers, prefixes, addresses |
 //!
-//! ICMPv6 is divided as ICMP is in version 4 (see [`crate::ip`]): errors and neighbour discovery are here, echoes in [`crate::icmp`].
+//! ICMPv6 is divided as ICMP is in version 4 (see [`crate::ip`]): errors and neighbour discovery are here, echoes in
+//! [`crate::icmp`].
 //!
 //! # For users
 //!
-//! Addresses are [`Ipv6Addr`]. As with IPv4, a unit without a source gets the address of the interface that it leaves by;
-//! [`Manage::Route`] tells which, and [`Manage::Limits`] is answered for the smallest MTU. Only the source fragments: a
-//! unit with `dont_fragment` that is too big for what is known of its path comes back as [`Report::Unreachable`].
+//! Addresses are [`Ipv6Addr`]. As with IPv4, a unit without a source gets the address of the interface that it leaves
+//! by; [`Manage::Route`] tells which, and [`Manage::Limits`] is answered for the smallest MTU. Only the source
+//! fragments: a unit with `dont_fragment` that is too big for what is known of its path comes back as
+//! [`Report::Unreachable`].
 //!
 //! The checksum of an ICMPv6 message comes without the addresses, which are added here, where the source is known (as
 //! RFC 3542 section 3.1 has it).
 //!
 //! # Neighbours
 //!
-//! On a layer with MAC addresses next hops are asked for ([`Neighbours::Discover`]); the layer is asked for its own address
-//! by [`Manage::Route`]. Our addresses may be used once nobody has objected for a second or two, which is a long time at
-//! the start of a simulation: with [`Discovery::duplicate_transmits`] 0 they may at once.
+//! On a layer with MAC addresses next hops are asked for ([`Neighbours::Discover`]); the layer is asked for its own
+//! address by [`Manage::Route`]. Our addresses may be used once nobody has objected for a second or two, which is a
+//! long time at the start of a simulation: with [`Discovery::duplicate_transmits`] 0 they may at once.
 //!
 //! # Deviations
 //!

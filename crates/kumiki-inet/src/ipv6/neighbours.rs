@@ -4,10 +4,10 @@
 //!
 //! # Bounds
 //!
-//! At most [`Discovery::neighbours`] entries, of which [`Discovery::unknown`] may be INCOMPLETE; for each of these at most
-//! [`Discovery::queue`] packets wait. So a flood to addresses that nobody has holds `unknown * queue` packets and no more.
-//! What is over a bound costs the unknown neighbour that has been asked for longest, or those known that were used longest ago; what is
-//! over a queue, its oldest packet (RFC 4861 section 7.2.2).
+//! At most [`Discovery::neighbours`] entries, of which [`Discovery::unknown`] may be INCOMPLETE; for each of these at
+//! most [`Discovery::queue`] packets wait. So a flood to addresses that nobody has holds `unknown * queue` packets and
+//! no more. What is over a bound costs the unknown neighbour that has been asked for longest, or those known that were
+//! used longest ago; what is over a queue, its oldest packet (RFC 4861 section 7.2.2).
 
 use core::net::Ipv6Addr;
 use std::collections::{BTreeMap, VecDeque};
@@ -20,8 +20,8 @@ use super::config::Discovery;
 /// MAX_MULTICAST_SOLICIT and MAX_UNICAST_SOLICIT (RFC 4861 section 10).
 const MOST_SOLICITATIONS: u8 = 3;
 
-/// So large a part of the known neighbours goes at once where there is no room: who speaks from address upon address has us look through all of them for
-/// each otherwise.
+/// So large a part of the known neighbours goes at once where there is no room: who speaks from address upon address
+/// has us look through all of them for each otherwise.
 const PART: usize = 16;
 
 /// What is known of whether a neighbour can be reached (RFC 4861 section 7.3.2).
@@ -241,7 +241,8 @@ impl Cache {
         }
     }
 
-    /// A packet has come from `address`, by way of `mac`: it is there, as far as a gateway need know. Whether that changes anything.
+    /// A packet has come from `address`, by way of `mac`: it is there, as far as a gateway need know. Whether that
+    /// changes anything.
     pub(super) fn met(
         &mut self,
         now: Instant,

@@ -22,7 +22,8 @@ impl Paths {
         good.map_or(u32::MAX, |(mtu, _)| *mtu)
     }
 
-    /// A router says that the path to `to` carries no more than `mtu` octets, about a packet that a user knows to have sent.
+    /// A router says that the path to `to` carries no more than `mtu` octets, about a packet that a user knows to have
+    /// sent.
     pub(super) fn narrow(&mut self, to: Ipv6Addr, mtu: u32, now: Instant) {
         if (mtu as usize) < MIN_MTU || mtu >= self.mtu(to, now) {
             return;

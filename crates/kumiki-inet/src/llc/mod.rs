@@ -7,16 +7,17 @@
 //! | Below | FDDI; Ethernet, whose frames then have a length in place of a type; both as their one user without a number ([`Key::Only`]) |
 //! | Left out | types 2 and 3 (connections, acknowledged datagrams): such frames are dropped and counted; sending XID and TEST commands; SNAP of other organisations |
 //!
-//! Where a unit goes and where it came from is as the layer below has it. A user by SAP speaks to the same SAP of its peer; what
-//! comes to the global SAP is for all of them.
+//! Where a unit goes and where it came from is as the layer below has it. A user by SAP speaks to the same SAP of its
+//! peer; what comes to the global SAP is for all of them.
 //!
-//! `kumiki_atm::llc_snap` has the same eight octets in front of datagrams and is what ATM uses (RFC 2684): there nobody answers
-//! XID and TEST, and circuits are addresses. Both read and write them by [`kumiki_wire::inet::llc_snap`].
+//! `kumiki_atm::llc_snap` has the same eight octets in front of datagrams and is what ATM uses (RFC 2684): there nobody
+//! answers XID and TEST, and circuits are addresses. Both read and write them by [`kumiki_wire::inet::llc_snap`].
 //!
 //! # Answers
 //!
-//! XID and TEST commands are answered as RFC 1390 says, for the null, global and SNAP SAPs and for those that have users: with
-//! the poll bit as final, XID with `81 01 00` for class I, TEST with what it brought. A command from a group is not answered.
+//! XID and TEST commands are answered as RFC 1390 says, for the null, global and SNAP SAPs and for those that have
+//! users: with the poll bit as final, XID with `81 01 00` for class I, TEST with what it brought. A command from a
+//! group is not answered.
 
 use crate::settable::Settings;
 use kumiki_graph::encapsulation::{Counters, Dropped, Encapsulation, Limits, Parsed, State};

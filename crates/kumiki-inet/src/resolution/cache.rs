@@ -18,7 +18,8 @@ pub struct Bounds {
     pub tries: u8,
     /// The most next hops that are known or asked for.
     pub entries: usize,
-    /// How many of them may be asked for: so who makes us ask for addresses that nobody has puts out those alone that are asked for.
+    /// How many of them may be asked for: so who makes us ask for addresses that nobody has puts out those alone that
+    /// are asked for.
     pub unknown: usize,
     /// The most datagrams that wait for one next hop.
     pub queue: usize,
@@ -26,8 +27,8 @@ pub struct Bounds {
     pub refresh: bool,
 }
 
-/// So large a part of those who are known goes at once where there is no room: who speaks from address upon address has us look through all of them for each
-/// otherwise.
+/// So large a part of those who are known goes at once where there is no room: who speaks from address upon address has
+/// us look through all of them for each otherwise.
 const PART: usize = 16;
 
 /// A next hop that is known.
@@ -150,7 +151,8 @@ impl<A: Copy + PartialEq, W> Cache<A, W> {
         0
     }
 
-    /// Forgets a part of those who are known: those who have never been sent anything before those who have, and then those that were used longest ago.
+    /// Forgets a part of those who are known: those who have never been sent anything before those who have, and then
+    /// those that were used longest ago.
     fn put_out(&mut self) {
         let mut all: Vec<_> = self.known.iter().map(|(address, it)| (it.in_use, it.used, *address)).collect();
         let part = (self.bounds.entries / PART).max(1);
@@ -162,8 +164,8 @@ impl<A: Copy + PartialEq, W> Cache<A, W> {
         }
     }
 
-    /// `next_hop` has said that it is at `address`; gives what waited for it. Who is new and is to be `kept` takes the place of others that are known where there
-    /// is no room.
+    /// `next_hop` has said that it is at `address`; gives what waited for it. Who is new and is to be `kept` takes the
+    /// place of others that are known where there is no room.
     pub fn learn(&mut self, next_hop: Ipv4Addr, address: A, kept: bool, now: Instant) -> VecDeque<W> {
         let until = now + self.bounds.timeout;
         if let Some(it) = self.known.get_mut(&next_hop) {

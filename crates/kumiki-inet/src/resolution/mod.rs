@@ -1,4 +1,5 @@
-//! Where [`crate::arp`] (RFC 826) and `kumiki_atm::atm_arp` (RFC 2225) stand: between those who have IPv4 addresses and a link.
+//! Where [`crate::arp`] (RFC 826) and `kumiki_atm::atm_arp` (RFC 2225) stand: between those who have IPv4 addresses and
+//! a link.
 //!
 //! | | |
 //! |---|---|
@@ -7,10 +8,10 @@
 //! | Below | nothing: there is no node here |
 //! | Left out | what is said on the link, and addresses other than IPv4's |
 //!
-//! A user hands down a unit and its next hop, and the resolver puts the link's address in the next hop's place. Users share
-//! what is known of next hops. Each stands on the link under its own EtherType (IP, XTP), and the resolver under that of ARP: the
-//! graph makes an access point for each ([`kumiki_graph::Protocol::passes_users_through`]). Who is asked, when, and what becomes
-//! of units meanwhile is not here: in that the two standards differ.
+//! A user hands down a unit and its next hop, and the resolver puts the link's address in the next hop's place. Users
+//! share what is known of next hops. Each stands on the link under its own EtherType (IP, XTP), and the resolver under
+//! that of ARP: the graph makes an access point for each ([`kumiki_graph::Protocol::passes_users_through`]). Who is
+//! asked, when, and what becomes of units meanwhile is not here: in that the two standards differ.
 
 use core::net::Ipv4Addr;
 use kumiki_wire::numbering::ETHER_TYPE;

@@ -10,15 +10,15 @@
 //! # The address is in the MAC address
 //!
 //! A station's MAC address is its IPv4 address and UDP port, so nobody keeps a table of who is where ([`mac_of`],
-//! [`socket_of`]). One bit cannot be as it is: the lowest of the first octet says "group" (IEEE 802), which would make a group of
-//! 127.0.0.1. It changes places with the lowest bit of the port, which must be 0: ports of SimEther are even. For addresses that
-//! begin with an even octet nothing moves.
+//! [`socket_of`]). One bit cannot be as it is: the lowest of the first octet says "group" (IEEE 802), which would make
+//! a group of 127.0.0.1. It changes places with the lowest bit of the port, which must be 0: ports of SimEther are
+//! even. For addresses that begin with an even octet nothing moves.
 //!
 //! # A process above a socket
 //!
-//! With a [`Config::socket_buffer`] the port below has so much room, and a datagram leaves it when this node handles it, as a process
-//! does that calls `recvfrom`. What a datagram costs the process is charged as one call and [`Config::copies`] copies of its octets, each
-//! way; without prices it costs nothing.
+//! With a [`Config::socket_buffer`] the port below has so much room, and a datagram leaves it when this node handles
+//! it, as a process does that calls `recvfrom`. What a datagram costs the process is charged as one call and
+//! [`Config::copies`] copies of its octets, each way; without prices it costs nothing.
 
 use core::fmt;
 use core::net::SocketAddr;

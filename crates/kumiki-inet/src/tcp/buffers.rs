@@ -8,30 +8,32 @@
 //!
 //! # Receiving
 //!
-//! The window must have room for what the sender may send until the user's taking it is heard of. So what the user takes in
-//! a round trip is measured, and the buffer holds twice as much; while that grows, as in slow start, the growth once
-//! more. A user that takes nothing gets no larger window. The shift count of the window is chosen for the largest buffer, and
-//! so that a window tells at least a 64th of the buffer with which it begins: one of 1 KiB grows to 1 MiB at most.
+//! The window must have room for what the sender may send until the user's taking it is heard of. So what the user
+//! takes in a round trip is measured, and the buffer holds twice as much; while that grows, as in slow start, the
+//! growth once more. A user that takes nothing gets no larger window. The shift count of the window is chosen for the
+//! largest buffer, and so that a window tells at least a 64th of the buffer with which it begins: one of 1 KiB grows to
+//! 1 MiB at most.
 //!
-//! The round trip is the *shortest* lately. A longer one is a queue, in the network or before a busy user, and memory makes
-//! neither faster: with the smoothed one the buffer would grow with the queue that it makes, and leave the caches of a
-//! machine for nothing where both ends are on it.
+//! The round trip is the *shortest* lately. A longer one is a queue, in the network or before a busy user, and memory
+//! makes neither faster: with the smoothed one the buffer would grow with the queue that it makes, and leave the caches
+//! of a machine for nothing where both ends are on it.
 //!
 //! # Sending
 //!
-//! The user gets credit for twice what may be under way, min(cwnd, the largest window offered): what is under way has to stay
-//! until it is acknowledged, and as much again is there to be sent then. After an idle time, when cwnd starts over, so does
-//! this.
+//! The user gets credit for twice what may be under way, min(cwnd, the largest window offered): what is under way has
+//! to stay until it is acknowledged, and as much again is there to be sent then. After an idle time, when cwnd starts
+//! over, so does this.
 //!
 //! # Memory
 //!
-//! The rule is [`kumiki_graph::memory`]'s. Counted is what connections hold: not acknowledged, not sent, and given to users that have not given credit
-//! back. Of what is to be sent the pages count that it lies in, which is about twice the octets at most ([`Outgoing`](kumiki_octets::Outgoing)). Where memory is spent
-//! SYNs are not heard, and a connection whose user has
-//! something to take, or has more than 4 KiB to send, has what comes dropped. So callers who send
-//! a window each, or have it sent back, and read nothing take about a segment each more; who reads goes on. The price is that forty
-//! callers who hold half a megabyte each keep others out of 16 MiB for as long as they answer, and callers who say nothing out of 4 MiB when they are some thousand. Whom we wait for
-//! in vain is let go of soon then ([`super::timeouts`]).
+//! The rule is [`kumiki_graph::memory`]'s. Counted is what connections hold: not acknowledged, not sent, and given to
+//! users that have not given credit back. Of what is to be sent the pages count that it lies in, which is about twice
+//! the octets at most ([`Outgoing`](kumiki_octets::Outgoing)). Where memory is spent SYNs are not heard, and a
+//! connection whose user has something to take, or has more than 4 KiB to send, has what comes dropped. So callers who
+//! send a window each, or have it sent back, and read nothing take about a segment each more; who reads goes on. The
+//! price is that forty callers who hold half a megabyte each keep others out of 16 MiB for as long as they answer, and
+//! callers who say nothing out of 4 MiB when they are some thousand. Whom we wait for in vain is let go of soon then
+//! ([`super::timeouts`]).
 //!
 //! Text ahead of its turn is counted by what its pieces take where they are small.
 
@@ -42,7 +44,8 @@ use super::receive::MAX_WINDOW;
 use super::session::{Ctx, Session, Shared};
 use kumiki_graph::memory::{FLOOR, Pressure, SessionMemory};
 
-/// What a connection takes beside its [`Session`], about: its places in tables and timers, the lists of its buffers, congestion control, and what a program keeps of it.
+/// What a connection takes beside its [`Session`], about: its places in tables and timers, the lists of its buffers,
+/// congestion control, and what a program keeps of it.
 const BESIDE: usize = 1024;
 /// For how long the shortest round trip counts, at least.
 const LATELY: Duration = Duration::from_secs(10);
@@ -255,7 +258,8 @@ impl Session {
         self.buffers.send.now = self.wanted_to_send();
     }
 
-    /// Whether text that comes cannot be kept, in its turn or not: the user has not taken what came before, or writes what nobody takes.
+    /// Whether text that comes cannot be kept, in its turn or not: the user has not taken what came before, or writes
+    /// what nobody takes.
     pub(crate) fn is_out_of_memory(&self, ctx: &Ctx<'_, '_>) -> bool {
         let waits = self.receive.user > 0 || self.send.held() > FLOOR;
         waits && ctx.shared.memory.is_spent(ctx.shared.config.memory)

@@ -22,12 +22,12 @@ use super::segment::{self, Segment};
 use super::session::DSCP;
 use super::{Tcp, cookies, isn, timeouts};
 
-/// SYN,ACKs that are retransmitted by the timer where more than half of the room for callers is used, so that it comes free
-/// sooner (RFC 4987 section 3.4); assumed.
+/// SYN,ACKs that are retransmitted by the timer where more than half of the room for callers is used, so that it comes
+/// free sooner (RFC 4987 section 3.4); assumed.
 const RETRIES_IN_NEED: u32 = 2;
 
-/// How far after the last sequence number of an old connection a new one begins where the clock has not got so far; beyond
-/// any window without scaling, as in Linux.
+/// How far after the last sequence number of an old connection a new one begins where the clock has not got so far;
+/// beyond any window without scaling, as in Linux.
 const BEYOND: u32 = 65_537;
 
 /// The ISS of a connection whose pair had one that got to `least`.
@@ -418,7 +418,8 @@ impl Tcp {
         let (irs, iss) = (segment.seq - 1, segment.ack - 1);
         let Some(found) = cookies::check(self.shared.secret, pair, irs, iss, now) else {
             if cookies::may_be(self.shared.secret, pair, iss, now) {
-                // The acknowledgment and the first text are lost or late: a reset would end a connection that can still begin.
+                // The acknowledgment and the first text are lost or late: a reset would end a connection that can still
+                // begin.
                 cx.drop("a cookie may come back with an earlier segment");
                 return Ok(());
             }

@@ -15,8 +15,8 @@ const BURST: u64 = 256;
 /// And how fast it earns another one.
 const EARN: Duration = Duration::from_millis(1);
 
-/// How much speaks for a segment that is refused. Each kind is answered from an account of its own, so that nobody can use up
-/// by forgery what the peer's own are to have.
+/// How much speaks for a segment that is refused. Each kind is answered from an account of its own, so that nobody can
+/// use up by forgery what the peer's own are to have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Plausibility {
     /// It lies where the window has been lately, brings text or FIN, and is in order otherwise.

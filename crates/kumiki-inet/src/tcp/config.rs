@@ -271,8 +271,8 @@ pub struct Config {
     /// What to do with small segments while data is unacknowledged, where the user does not say.
     #[setting(words = Coalesce::WORDS)]
     pub coalesce: Coalesce,
-    /// Mark also the end of each super-segment as pushed, as a receiver that puts segments together then passes them on; where the device below takes
-    /// none, nothing.
+    /// Mark also the end of each super-segment as pushed, as a receiver that puts segments together then passes them
+    /// on; where the device below takes none, nothing.
     pub push_bursts: bool,
     /// Whether half of the largest window seen may go though it is no full segment.
     #[setting(word)]
@@ -315,8 +315,8 @@ pub struct Config {
     pub user_timeout: Option<Duration>,
     /// Tell the peer the `user_timeout`, and heed what it tells (ENABLED of RFC 5482).
     pub user_timeout_option: bool,
-    /// End a call that nobody has answered when ICMP says that its destination cannot be reached, even where that may pass (RFC 5461). RFC 9293 has it go
-    /// on (MUST-56), and the user is told of the error.
+    /// End a call that nobody has answered when ICMP says that its destination cannot be reached, even where that may
+    /// pass (RFC 5461). RFC 9293 has it go on (MUST-56), and the user is told of the error.
     pub soft_errors_end_calls: bool,
     /// What a peer tells cannot make the user timeout shorter than this (L_LIMIT of RFC 5482).
     #[setting(positive)]
@@ -335,8 +335,8 @@ pub struct Config {
     /// When a call is answered without keeping anything of it (RFC 4987); when-full: where there are `half_open`.
     #[setting(word)]
     pub syn_cookies: SynCookies,
-    /// The least time between two challenges of one connection; copies of what it received lately are answered more often
-    /// (RFC 5961 section 7).
+    /// The least time between two challenges of one connection; copies of what it received lately are answered more
+    /// often (RFC 5961 section 7).
     pub challenge_interval: Duration,
     /// Challenges that all connections together may send in a second, about; 0: no such limit.
     #[setting(0..=ANY)]
@@ -346,8 +346,8 @@ pub struct Config {
     pub time_waits: u32,
     /// How long a connection stays in TIME-WAIT: 2 MSL.
     pub time_wait: Duration,
-    /// How long a connection whose user has closed both ways waits in FIN-WAIT-2 for the peer's FIN; zero: for ever, as in
-    /// RFC 9293.
+    /// How long a connection whose user has closed both ways waits in FIN-WAIT-2 for the peer's FIN; zero: for ever, as
+    /// in RFC 9293.
     pub fin_wait_2: Duration,
     /// Answer by the source route by which a peer's segments came (RFC 9293 section 3.9.2.1, MUST-53).
     ///
@@ -365,7 +365,8 @@ pub struct Config {
     pub trace: bool,
     /// Keep a record of what each connection does and what holds it back.
     ///
-    /// See [`super::Record`]. It grows as long as the connection lasts, and stays when that is over: it is for runs that end.
+    /// See [`super::Record`]. It grows as long as the connection lasts, and stays when that is over: it is for runs
+    /// that end.
     pub record: bool,
 }
 
@@ -393,8 +394,8 @@ impl Config {
 
 #[cfg(feature = "settings")]
 impl Config {
-    /// The profile that settings name, and on top of it what else they say. `defaults` is asked for first: all other settings have their
-    /// defaults from it.
+    /// The profile that settings name, and on top of it what else they say. `defaults` is asked for first: all other
+    /// settings have their defaults from it.
     ///
     /// # Errors
     /// [`BuildError`] names the setting that is wrong, and what would be right.

@@ -85,8 +85,8 @@ pub(crate) fn check(secret: Secret, pair: &Pair, irs: Seq, iss: Seq, now: Instan
     Some(CookieContents { mss })
 }
 
-/// Whether `iss` is a cookie of ours if IRS fits, which is not known where a segment was lost before the one at hand. One in
-/// 4096 of any numbers is.
+/// Whether `iss` is a cookie of ours if IRS fits, which is not known where a segment was lost before the one at hand.
+/// One in 4096 of any numbers is.
 pub(crate) fn may_be(secret: Secret, pair: &Pair, iss: Seq, now: Instant) -> bool {
     let found = iss.0.wrapping_sub(base(secret, pair));
     let (sent, mss) = (found >> 27, found >> 24 & 7);

@@ -53,7 +53,8 @@ pub struct Counters {
     pub duplicate_acks: u64,
     /// Acknowledgments received of something new.
     pub new_acks: u64,
-    /// Octets that were under way when these came, all together. Divided by their number it is the window that was really used.
+    /// Octets that were under way when these came, all together. Divided by their number it is the window that was
+    /// really used.
     pub flight_at_acks: u64,
     /// Segments with text in order that were acknowledged, by whichever segment.
     pub segments_acknowledged: u64,

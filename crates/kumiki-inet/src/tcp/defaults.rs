@@ -70,7 +70,8 @@ pub const fn modern() -> Config {
         slow_start_limit: 2,
         // RFC 9406.
         hystart: true,
-        // As Linux: agreed to and not asked for. Linux itself agrees to accurate feedback since 6.18 only where told to.
+        // As Linux: agreed to and not asked for. Linux itself agrees to accurate feedback since 6.18 only where told
+        // to.
         ecn: EcnUse::Passive,
         // RFC 8511 is an experiment.
         abe: false,
@@ -104,8 +105,8 @@ pub const fn modern() -> Config {
         // RFC 9293 section 3.8.6.2.1: 0.1 to 1 s.
         override_timeout: Duration::from_millis(200),
         rounding: Rounding::Exact,
-        // Assumed: half the buffer. Below that the edge moves with the acknowledgments of the data, and a sender that the
-        // window holds back has always used more than half of it.
+        // Assumed: half the buffer. Below that the edge moves with the acknowledgments of the data, and a sender that
+        // the window holds back has always used more than half of it.
         window_update: WindowUpdate { segments: 0, percent: 50 },
         // RFC 9293 section 3.8.6.2.2.
         edge: EdgeRule::Rfc,
@@ -137,7 +138,8 @@ pub const fn modern() -> Config {
             interval: Duration::from_secs(75),
             count: 9,
         },
-        // Assumed: 3 MiB at most. Many hosts of a simulation may call at one instant, and a cookie remembers no exact MSS.
+        // Assumed: 3 MiB at most. Many hosts of a simulation may call at one instant, and a cookie remembers no exact
+        // MSS.
         half_open: 16_384,
         // As Linux; RFC 4987 section 3.6.
         syn_cookies: SynCookies::WhenFull,
@@ -159,8 +161,8 @@ pub const fn modern() -> Config {
     }
 }
 
-/// Linux of 2025 as it comes, where a setting here can say so: what its peers see, rather than what is fastest here. The names are those of its settings
-/// (`Documentation/networking/ip-sysctl.rst`) under `net.ipv4`.
+/// Linux of 2025 as it comes, where a setting here can say so: what its peers see, rather than what is fastest here.
+/// The names are those of its settings (`Documentation/networking/ip-sysctl.rst`) under `net.ipv4`.
 #[must_use]
 pub const fn linux() -> Config {
     Config {
@@ -180,8 +182,8 @@ pub const fn linux() -> Config {
         coalesce: Coalesce::Minshall,
         // __tcp_transmit_skb(), since 5.5.
         push_bursts: true,
-        // Assumed (tcp_enter_quickack_mode()): a connection begins by acknowledging each segment at once, and goes on so until both sides are seen to write.
-        // That change of rule is left out.
+        // Assumed (tcp_enter_quickack_mode()): a connection begins by acknowledging each segment at once, and goes on
+        // so until both sides are seen to write. That change of rule is left out.
         ack: AckRule { every: 1, count_small: true, pushed: true },
         // tcp_syn_retries = 6 (tcp_synack_retries = 5 is the answer's).
         syn_retries: 6,

@@ -83,8 +83,8 @@ impl Secret {
 
 /// The connections and the ports that are listened on.
 ///
-/// The two ends of a connection are kept by the connection alone, and asked for by its handle: who finds it needs it in any case, and the table has an eighth
-/// of the size.
+/// The two ends of a connection are kept by the connection alone, and asked for by its handle: who finds it needs it in
+/// any case, and the table has an eighth of the size.
 #[derive(Default)]
 pub(crate) struct Demux {
     secret: Secret,
@@ -138,8 +138,8 @@ impl Demux {
         self.passive.remove(&(local.port(), local.ip()));
     }
 
-    /// Who listens at `local`: for this address before for any (RFC 9293 MUST-42, MUST-43). 0.0.0.0 is any of IPv4, :: is any
-    /// of both versions (RFC 3493 section 5.3).
+    /// Who listens at `local`: for this address before for any (RFC 9293 MUST-42, MUST-43). 0.0.0.0 is any of IPv4, ::
+    /// is any of both versions (RFC 3493 section 5.3).
     pub(crate) fn listener(&self, local: SocketAddr) -> Option<Handle> {
         let any4 = local.is_ipv4().then_some(Ipv4Addr::UNSPECIFIED.into());
         let any = [Some(local.ip()), any4, Some(Ipv6Addr::UNSPECIFIED.into())];

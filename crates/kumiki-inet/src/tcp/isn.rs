@@ -15,8 +15,8 @@ use super::demux::{Pair, Secret};
 /// First of the ephemeral ports (the dynamic ports of the port registry).
 const FIRST_PORT: u16 = 49_152;
 
-/// How far one port is from the next at most, N of RFC 6056 section 3.3.5: whoever is called, and so sees one, knows the next to
-/// one in so many. It is a trade against how soon a port comes again; assumed.
+/// How far one port is from the next at most, N of RFC 6056 section 3.3.5: whoever is called, and so sees one, knows
+/// the next to one in so many. It is a trade against how soon a port comes again; assumed.
 const STEP: u64 = 512;
 
 /// How far the next port is from the last: random, and 1 at least.
@@ -24,8 +24,8 @@ pub(crate) fn step(rng: &mut Rng) -> u16 {
     u16::try_from(rng.below(STEP)).unwrap_or(0) + 1
 }
 
-/// ISN = M + F(localip, localport, remoteip, remoteport, secretkey) (SHLD-1); M is a clock that ticks every 4 microseconds
-/// (MUST-8), and only who has the secret can compute F (MUST-9).
+/// ISN = M + F(localip, localport, remoteip, remoteport, secretkey) (SHLD-1); M is a clock that ticks every 4
+/// microseconds (MUST-8), and only who has the secret can compute F (MUST-9).
 pub(crate) fn initial(secret: Secret, pair: &Pair, now: Instant) -> Seq {
     let m = now.as_nanos() / 4_000;
     Seq(low(m).wrapping_add(low(secret.hash(pair))))
@@ -54,8 +54,8 @@ fn low(n: u64) -> u32 {
 
 /// The ephemeral ports in the order in which they should be tried for a connection from `local` to `remote`.
 ///
-/// `counter` is the sum of a [`step`] for each port given out so far, so that one that has just been in use comes again late, and
-/// nobody can tell the next one.
+/// `counter` is the sum of a [`step`] for each port given out so far, so that one that has just been in use comes again
+/// late, and nobody can tell the next one.
 pub(crate) fn ports(secret: Secret, local: SocketAddr, remote: SocketAddr, counter: u16) -> impl Iterator<Item = u16> {
     let range = u32::from(u16::MAX - FIRST_PORT) + 1;
     let hash = match (local, remote) {

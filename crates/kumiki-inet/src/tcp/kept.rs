@@ -8,8 +8,8 @@
 //! | Short | less than [`SHORT`] is not written down: in a conversation each segment would be |
 //! | Left out | peers that are elsewhere: no segment tells how long it was kept back |
 //!
-//! Both ends write down what they know, and who has both puts it together ([`super::Record::spans`]). So nothing of it travels, and it does not matter what
-//! a segment is cut into on its way.
+//! Both ends write down what they know, and who has both puts it together ([`super::Record::spans`]). So nothing of it
+//! travels, and it does not matter what a segment is cut into on its way.
 
 use kumiki_graph::{Duration, Instant};
 use kumiki_wire::inet::tcp::Seq;
@@ -56,7 +56,8 @@ impl Acknowledgments {
         }
     }
 
-    /// Nothing is under way any more, by an acknowledgment up to `ack` that came at `now`. The last segment had gone at `sent`.
+    /// Nothing is under way any more, by an acknowledgment up to `ack` that came at `now`. The last segment had gone at
+    /// `sent`.
     pub(super) fn empty(&mut self, ack: Seq, sent: Instant, now: Instant) {
         self.emptied = (now.saturating_since(sent) >= SHORT).then_some(ack);
     }
@@ -76,8 +77,8 @@ impl Acknowledgments {
         keeps || self.kept.last().is_some_and(|kept| kept.ack == all && to.saturating_since(kept.sent) < way)
     }
 
-    /// From when until when between two times it waited for acknowledgments that `peer` kept back. `last`: up to where all that was under way at `to`
-    /// goes, where it waits then.
+    /// From when until when between two times it waited for acknowledgments that `peer` kept back. `last`: up to where
+    /// all that was under way at `to` goes, where it waits then.
     pub(super) fn late(
         &self,
         peer: &Self,

@@ -6,15 +6,17 @@
 //! | The caller's part | to say after each look at what may be sent what came of it, and what last changed the congestion window |
 //! | Left out | what TCP cannot see: whether data waits in a queue on the way, or the processor is busy. Who knows that sets it beside [`Limits::spans`] |
 //!
-//! At any time one thing holds a connection, so the times add up to how long it has been there. A time-out is known only when it is over: all since the last
-//! segment that was sent or heard was waiting for it, whatever seemed to hold the connection meanwhile. One that has not come by the time that is asked for is
-//! known earlier: as soon as the answer to what is under way is overdue ([`super::rtt::Rtt::overdue`]), the wait since then is for the timer. So is the wait for a tail loss
-//! probe that sent something again, which is known when that is acknowledged, a while later.
+//! At any time one thing holds a connection, so the times add up to how long it has been there. A time-out is known
+//! only when it is over: all since the last segment that was sent or heard was waiting for it, whatever seemed to hold
+//! the connection meanwhile. One that has not come by the time that is asked for is known earlier: as soon as the
+//! answer to what is under way is overdue ([`super::rtt::Rtt::overdue`]), the wait since then is for the timer. So is
+//! the wait for a tail loss probe that sent something again, which is known when that is acknowledged, a while later.
 //!
-//! Whether the user waits for an answer, and what of that time is a queue's ([`Limit::RoundTrip`], [`Limit::Queue`]), no connection knows; who knows both programs and what is
-//! between them does.
+//! Whether the user waits for an answer, and what of that time is a queue's ([`Limit::RoundTrip`], [`Limit::Queue`]),
+//! no connection knows; who knows both programs and what is between them does.
 //!
-//! That the peer kept an acknowledgment back ([`Limit::DelayedAcknowledgment`]) no sender knows: [`super::Record::spans`] finds it out where it has both ends.
+//! That the peer kept an acknowledgment back ([`Limit::DelayedAcknowledgment`]) no sender knows:
+//! [`super::Record::spans`] finds it out where it has both ends.
 
 use kumiki_graph::{Duration, Instant};
 use kumiki_wire::inet::tcp::Seq;
@@ -209,7 +211,8 @@ impl Limits {
         let held = self.held();
         let mut since = quiet;
         if let Some(probed) = self.probed.take() {
-            // Something before the probe was lost, and neither it nor its answer could tell: the silence before it was for a timer, too.
+            // Something before the probe was lost, and neither it nor its answer could tell: the silence before it was
+            // for a timer, too.
             self.was_silent(probed);
             if probed.sent == sent {
                 since = probed.quiet;
@@ -229,7 +232,8 @@ impl Limits {
         self.probed
     }
 
-    /// All up to the end of the probe is acknowledged: by the answer to it (`is_answer`), or by one that was under way before, so that nothing was waited for.
+    /// All up to the end of the probe is acknowledged: by the answer to it (`is_answer`), or by one that was under way
+    /// before, so that nothing was waited for.
     pub(crate) fn probe_acknowledged(&mut self, is_answer: bool) {
         if let Some(probed) = self.probed.take().filter(|_| is_answer) {
             self.was_silent(probed);
@@ -300,7 +304,8 @@ impl Limits {
         if self.window == Limit::SlowStart && !in_slow_start { Limit::Window } else { self.window }
     }
 
-    /// What held it between two times: from when, until when, what. Without gaps, and in order, until the connection is over.
+    /// What held it between two times: from when, until when, what. Without gaps, and in order, until the connection is
+    /// over.
     pub fn spans(&self, from: Instant, to: Instant) -> impl Iterator<Item = (Instant, Instant, Limit)> {
         self.spans_until(from, to, self.unanswered)
     }

@@ -34,18 +34,20 @@
 //! An active open asks the layer below for its route, which gives the source address and the MSS. It is confirmed by
 //! `Opened`, then `Credit` grants the send buffer; further credit comes as room does. A passive open is confirmed by
 //! `Opened` too, without credit: its provider handle names the passive open, and `Abort` (or `Release`, which is
-//! answered by `Closed`) ends it.
-//! Each caller that has completed the handshake is `Offered`; the answer is `Accept` (credit follows) or `Abort`. Data
-//! is indicated as soon as it is in order; the receive window shrinks until the user gives the credit back. `Release`
-//! sends FIN after the data; `Released` is the peer's FIN; `Closed` comes when both have been exchanged, and the handle
-//! is void then, although TIME-WAIT goes on without the session. `Aborted` is the end at once; a user's own `Abort` is not answered.
+//! answered by `Closed`) ends it. Each caller that has completed the handshake is `Offered`; the answer is `Accept`
+//! (credit follows) or `Abort`. Data is indicated as soon as it is in order; the receive window shrinks until the user
+//! gives the credit back. `Release` sends FIN after the data; `Released` is the peer's FIN; `Closed` comes when both
+//! have been exchanged, and the handle is void then, although TIME-WAIT goes on without the session. `Aborted` is the
+//! end at once; a user's own `Abort` is not answered.
 //!
 //! # A reset at the number of a FIN
 //!
-//! A peer that has closed, and nobody reads any more, answers text with a reset (RFC 9293 section 3.6.1), whose sequence number is what the text acknowledges
-//! (section 3.10.7.1). Of text that we sent before its FIN had come that is the FIN's own, RCV.NXT-1, which is outside of the window: RFC 5961 section 3.2 has
-//! such a reset dropped, and all that waits on the way would go on to somebody who has left. In CLOSE-WAIT, CLOSING and LAST-ACK it is taken,
-//! as Linux does (`tcp_reset_check`). Who does not see the packets has two numbers of 2^32 to guess there, and one elsewhere.
+//! A peer that has closed, and nobody reads any more, answers text with a reset (RFC 9293 section 3.6.1), whose
+//! sequence number is what the text acknowledges (section 3.10.7.1). Of text that we sent before its FIN had come that
+//! is the FIN's own, RCV.NXT-1, which is outside of the window: RFC 5961 section 3.2 has such a reset dropped, and all
+//! that waits on the way would go on to somebody who has left. In CLOSE-WAIT, CLOSING and LAST-ACK it is taken, as
+//! Linux does (`tcp_reset_check`). Who does not see the packets has two numbers of 2^32 to guess there, and one
+//! elsewhere.
 //!
 //! # When segments are sent
 //!
@@ -228,15 +230,16 @@ impl Tcp {
         all.map(|(pair, trace)| (pair.local.into(), pair.remote.into(), trace)).collect()
     }
 
-    /// What each connection did and what held it back, where [`Config::record`] asks for that, as (local, remote, record): those that are over first, in the
-    /// order in which they ended.
+    /// What each connection did and what held it back, where [`Config::record`] asks for that, as (local, remote,
+    /// record): those that are over first, in the order in which they ended.
     pub fn records(&self) -> impl Iterator<Item = (SocketAddr, SocketAddr, &Record)> {
         let over = self.shared.records.iter().map(|(pair, record)| (pair, record));
         let alive = self.table.sessions().filter_map(|session| Some((&session.pair, session.record.as_deref()?)));
         over.chain(alive).map(|(pair, record)| (pair.local.into(), pair.remote.into(), record))
     }
 
-    /// The round trips that were measured so far are told apart from those that come ([`crate::times::Times::measured`]).
+    /// The round trips that were measured so far are told apart from those that come
+    /// ([`crate::times::Times::measured`]).
     #[cfg(feature = "statistics")]
     pub fn measure_from_here(&mut self) {
         let over = self.shared.records.iter_mut().map(|(_, record)| record);
@@ -244,7 +247,8 @@ impl Tcp {
         over.chain(alive).for_each(|record| record.round_trips.measure_from_here());
     }
 
-    /// How the connections stand that are neither in the handshake of a passive open nor in TIME-WAIT, as (local, remote, how).
+    /// How the connections stand that are neither in the handshake of a passive open nor in TIME-WAIT, as (local,
+    /// remote, how).
     pub fn snapshots(&self) -> impl Iterator<Item = (SocketAddr, SocketAddr, Snapshot)> {
         let sessions = self.table.sessions();
         sessions.map(|session| {
@@ -252,7 +256,8 @@ impl Tcp {
         })
     }
 
-    /// Settings that can be [changed](Tcp::change) while there are connections: they are looked at each time, and nothing is kept of them.
+    /// Settings that can be [changed](Tcp::change) while there are connections: they are looked at each time, and
+    /// nothing is kept of them.
     pub const CHANGEABLE: [&'static str; 7] = [
         "ack",
         "delayed_ack",
@@ -271,13 +276,14 @@ impl Tcp {
         (own.limited_transmit, own.rate_reduction) = (config.limited_transmit, config.rate_reduction);
     }
 
-    /// From now on what its connections hold counts towards `budget`, whose bound is in place of that of its [configuration](Config::memory).
+    /// From now on what its connections hold counts towards `budget`, whose bound is in place of that of its
+    /// [configuration](Config::memory).
     pub fn share_memory(&mut self, budget: Budget) {
         self.shared.memory.share(budget);
     }
 
-    /// From now on a port that it chooses for a call is one of which `may` says so, by both ends of the call: where several of them have one address
-    /// together, each has calls of its own.
+    /// From now on a port that it chooses for a call is one of which `may` says so, by both ends of the call: where
+    /// several of them have one address together, each has calls of its own.
     pub fn share_ports(&mut self, may: CallsFrom) {
         self.calls_from = Some(may);
     }
@@ -319,8 +325,8 @@ impl Tcp {
         self.shared.predicted
     }
 
-    /// Octets that all connections hold: not acknowledged or not sent, ahead of their turn, or given to users that have not
-    /// given credit back.
+    /// Octets that all connections hold: not acknowledged or not sent, ahead of their turn, or given to users that have
+    /// not given credit back.
     #[must_use]
     pub const fn held(&self) -> u64 {
         self.shared.memory.used()

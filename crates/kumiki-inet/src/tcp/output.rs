@@ -16,8 +16,8 @@ use super::states::State;
 use super::timers::Timer;
 use super::trace::Event;
 
-/// A small segment that is at least one part in so many of a full send buffer costs a third or more of what goes while coalescing keeps it; a smaller one is
-/// what any full buffer leaves over.
+/// A small segment that is at least one part in so many of a full send buffer costs a third or more of what goes while
+/// coalescing keeps it; a smaller one is what any full buffer leaves over.
 const NOTABLE: u32 = 4;
 
 impl Session {
@@ -149,8 +149,8 @@ impl Session {
         self.note(Event::Acked(why), ctx.now());
     }
 
-    /// Answers what was refused in this batch, unless something has been sent since: says where we stand and changes nothing, as
-    /// [`super::states`] demands.
+    /// Answers what was refused in this batch, unless something has been sent since: says where we stand and changes
+    /// nothing, as [`super::states`] demands.
     pub(crate) fn answer(&mut self, ctx: &mut Ctx<'_, '_>) {
         if !core::mem::take(&mut self.receive.asked) || !self.state.is_synchronized() {
             return;
@@ -224,7 +224,8 @@ impl Session {
         };
         let mut limited = held;
         if !self.timers.is_set(Timer::Pacing) {
-            // What is to be retransmitted and has no room waits for the congestion window too, whatever holds back new data.
+            // What is to be retransmitted and has no room waits for the congestion window too, whatever holds back new
+            // data.
             let again = self.recovery.phase != Phase::None && self.board.pending() > 0;
             self.window_limited = again || held == SendLimit::Congestion;
             if again {
@@ -334,8 +335,8 @@ impl Session {
             self.recovery.skip_new();
         }
         let mss = self.send.mss;
-        // Rules 2 to 4 of NextSeg are for fast recovery with SACK (RFC 6675 section 5.1), and not for RACK, which marks all
-        // that is to be retransmitted.
+        // Rules 2 to 4 of NextSeg are for fast recovery with SACK (RFC 6675 section 5.1), and not for RACK, which marks
+        // all that is to be retransmitted.
         let next = match self.recovery.phase {
             Phase::Fast(_) if self.sack && self.recovery.rack.is_none() => self.board.next_seg(mss, new),
             Phase::Fast(_) | Phase::Timeout(_) | Phase::None => self.board.next_lost(mss).map(NextSeg::Again),

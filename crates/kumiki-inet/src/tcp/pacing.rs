@@ -6,9 +6,9 @@
 //! | The caller's part | to ask before each segment; the timer |
 //! | Left out | a rate chosen by the user; scheduling among connections |
 //!
-//! A bucket of octets that fills at the rate, `factor * cwnd / SRTT`, and may be overdrawn by one segment. It never holds
-//! more than a burst, so that a timer that is late does not cost rate, and an idle connection starts with the initial
-//! burst.
+//! A bucket of octets that fills at the rate, `factor * cwnd / SRTT`, and may be overdrawn by one segment. It never
+//! holds more than a burst, so that a timer that is late does not cost rate, and an idle connection starts with the
+//! initial burst.
 
 use kumiki_graph::{Duration, Instant};
 
@@ -87,8 +87,8 @@ impl Pacer {
 
     /// `octets` were sent, whether they had to ask or not.
     ///
-    /// What did not ask, since there was no rate yet or recovery forced it, costs no more than a segment that was ahead of its
-    /// time: or else a rate that is known later, and low, would have to make up for all of it.
+    /// What did not ask, since there was no rate yet or recovery forced it, costs no more than a segment that was ahead
+    /// of its time: or else a rate that is known later, and low, would have to make up for all of it.
     pub(crate) fn on_sent(&mut self, octets: u32) {
         let octets = i64::from(octets);
         let least = self.credit.min(-octets);

@@ -10,21 +10,23 @@
 //!
 //! # What a router says is believed at once
 //!
-//! It is believed of a segment that is under way and longer than what it says (RFC 5927 section 4.1, RFC 8201 section 4), and of no other. RFC 5927
-//! section 7.2 would have a sender that has had longer segments acknowledged wait until that segment has timed out as well. That was weighed, and is left
-//! out. A forger who knows addresses and ports needs one guess in 2^32 / flight: 65,536 datagrams where 64 KiB are under way, a second of a fast line.
-//! What it gains is bounded: segments of [`Config::min_path_mtu`] (552 octets, IPv6: 1280) for [`Config::path_mtu_raise`] (10 minutes) at the most. That is 7 % more headers
-//! than with 1460 octets, and nearly three times the packets; nothing is lost and nothing stands still. Waiting costs every connection on a path that truly narrows a
-//! retransmission time-out, the congestion window with it, and all that goes out meanwhile. Routes do narrow, where tunnels and fail-over are. Who thinks otherwise of a
-//! network has `path_mtu = "off"`.
+//! It is believed of a segment that is under way and longer than what it says (RFC 5927 section 4.1, RFC 8201 section
+//! 4), and of no other. RFC 5927 section 7.2 would have a sender that has had longer segments acknowledged wait until
+//! that segment has timed out as well. That was weighed, and is left out. A forger who knows addresses and ports needs
+//! one guess in 2^32 / flight: 65,536 datagrams where 64 KiB are under way, a second of a fast line. What it gains is
+//! bounded: segments of [`Config::min_path_mtu`] (552 octets, IPv6: 1280) for [`Config::path_mtu_raise`] (10 minutes)
+//! at the most. That is 7 % more headers than with 1460 octets, and nearly three times the packets; nothing is lost and
+//! nothing stands still. Waiting costs every connection on a path that truly narrows a retransmission time-out, the
+//! congestion window with it, and all that goes out meanwhile. Routes do narrow, where tunnels and fail-over are. Who
+//! thinks otherwise of a network has `path_mtu = "off"`.
 //!
 //! # Deviations
 //!
-//! A router that says less than the least MTU of IPv4 is heeded as far as that, and the datagrams may be fragmented from then on,
-//! as Linux does. IPv6 has no router that may say so (RFC 8201 section 4).
+//! A router that says less than the least MTU of IPv4 is heeded as far as that, and the datagrams may be fragmented
+//! from then on, as Linux does. IPv6 has no router that may say so (RFC 8201 section 4).
 //!
-//! All that was too big goes again at once, and not one segment until acknowledgments arrive again (RFC 1191 section 6.4): as much was under way a
-//! moment before, and the congestion window stands.
+//! All that was too big goes again at once, and not one segment until acknowledgments arrive again (RFC 1191 section
+//! 6.4): as much was under way a moment before, and the congestion window stands.
 
 use core::net::IpAddr;
 
@@ -58,10 +60,11 @@ const COMMON: [u32; 14] = [1280, 1400, 1420, 1454, 1480, 1492, 1500, 2002, 4352,
 pub(crate) struct Path {
     /// The most that both ends take: where search_high begins.
     most: u32,
-    /// When more is tried than the path was found to carry (RFC 8899's PMTU_RAISE_TIMER). Looked at when there is something
-    /// to send, so it is no timer.
+    /// When more is tried than the path was found to carry (RFC 8899's PMTU_RAISE_TIMER). Looked at when there is
+    /// something to send, so it is no timer.
     raise_at: OptionalTime<Instant>,
-    /// When segments became shorter because the path seemed to be a black hole, and SND.NXT then, until that is acknowledged.
+    /// When segments became shorter because the path seemed to be a black hole, and SND.NXT then, until that is
+    /// acknowledged.
     doubted: Option<Box<(Instant, Seq)>>,
     /// Datagrams may be fragmented.
     pub(crate) fragments: bool,
@@ -229,8 +232,8 @@ impl Session {
         self.send_again_at_once();
     }
 
-    /// How long there is no probe after one was lost: as many round trips as the congestion window has segments (RFC 4821
-    /// section 7.6.2).
+    /// How long there is no probe after one was lost: as many round trips as the congestion window has segments (RFC
+    /// 4821 section 7.6.2).
     fn wait(&self, ctx: &Ctx<'_, '_>) -> Duration {
         let segments = self.congestion.window() / u64::from(self.send.mss.max(1));
         let srtt = self.rtt.srtt().unwrap_or_default();
@@ -280,8 +283,8 @@ impl Session {
         }
     }
 
-    /// `next` may be sent, or is held back: a probe in its place, where one is due (RFC 4821 section 7.4). New data waits until
-    /// the window has room for a probe, so that none exceeds it.
+    /// `next` may be sent, or is held back: a probe in its place, where one is due (RFC 4821 section 7.4). New data
+    /// waits until the window has room for a probe, so that none exceeds it.
     pub(super) fn probe_path(
         &mut self,
         next: Result<Next, SendLimit>,
@@ -329,19 +332,20 @@ impl Session {
         Ok(Next { octets, fin: false })
     }
 
-    /// The longest text of a segment, at the least, that everything before `ack` shows to have arrived though the path had seemed to be
-    /// a black hole for it: what was not retransmitted since then came in a segment of before, which a slow line took its time for.
+    /// The longest text of a segment, at the least, that everything before `ack` shows to have arrived though the path
+    /// had seemed to be a black hole for it: what was not retransmitted since then came in a segment of before, which a
+    /// slow line took its time for.
     ///
-    /// A record may stand for a train of segments, all of the same length but for the last; either one of these is in it, or all of it
-    /// was in one segment. With a FIN it is one octet less, and nothing new follows that.
+    /// A record may stand for a train of segments, all of the same length but for the last; either one of these is in
+    /// it, or all of it was in one segment. With a FIN it is one octet less, and nothing new follows that.
     pub(crate) fn carried(&self, ack: Seq) -> Option<u32> {
         let (at, nxt) = **self.path.doubted.as_ref()?;
         let acked = self.board.records().take_while(|sent| sent.span.end.leq(ack) && sent.span.end.leq(nxt));
         acked.filter(|sent| sent.last_sent < at).map(|sent| sent.span.len()).max()
     }
 
-    /// The path has carried a segment of `octets` octets of text after all (RFC 4821 section 7.1: search_low is the largest known to
-    /// work); another search begins there.
+    /// The path has carried a segment of `octets` octets of text after all (RFC 4821 section 7.1: search_low is the
+    /// largest known to work); another search begins there.
     pub(crate) fn trust_path(&mut self, octets: Option<u32>, ctx: &Ctx<'_, '_>) {
         let Some((_, nxt)) = self.path.doubted.as_deref().copied() else {
             return;
@@ -375,8 +379,8 @@ impl Session {
         self.end_search_if_done(raise_at.map_or(later, |at| at.max(later)));
     }
 
-    /// Recovery is about to begin: whether only a probe was lost, which is no sign of congestion (RFC 4821 section 7.6.2). Then
-    /// it has been seen to.
+    /// Recovery is about to begin: whether only a probe was lost, which is no sign of congestion (RFC 4821 section
+    /// 7.6.2). Then it has been seen to.
     pub(crate) fn only_probe_lost(&mut self, ctx: &mut Ctx<'_, '_>) -> bool {
         let wait = self.wait(ctx);
         let Some(search) = &mut self.path.search else {
@@ -396,8 +400,8 @@ impl Session {
         true
     }
 
-    /// The retransmission timer has expired: a probe under way may be why (RFC 4821 section 7.6.3), and after several times the
-    /// path may be a black hole for segments of this size (section 7.7).
+    /// The retransmission timer has expired: a probe under way may be why (RFC 4821 section 7.6.3), and after several
+    /// times the path may be a black hole for segments of this size (section 7.7).
     pub(crate) fn suspect_path(&mut self, ctx: &mut Ctx<'_, '_>) {
         let config = &ctx.shared.config;
         let base = self.base_text(config);

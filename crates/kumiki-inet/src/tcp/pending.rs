@@ -28,12 +28,12 @@ const FLAGS_AT: usize = 13;
 const SYN_AND_ACK: u8 = 0x12;
 const SYN: u8 = 0x02;
 
-/// Among the parameters of a passive open: each caller is offered before its SYN is answered, and as many may wait for an answer as the
-/// backlog says; SYNs beyond that are dropped. Port 0 is every port then on which nobody else listens.
+/// Among the parameters of a passive open: each caller is offered before its SYN is answered, and as many may wait for
+/// an answer as the backlog says; SYNs beyond that are dropped. Port 0 is every port then on which nobody else listens.
 ///
-/// [`Request::Accept`] answers the SYN, and the session stands for its user from then on; credit follows when the handshake is done.
-/// [`Request::Abort`] resets the caller, and [`RefuseCaller`] has ICMP say why, or nobody. A SYN that comes again meanwhile is no other call.
-/// [`Withdrawn`] tells that a caller has gone.
+/// [`Request::Accept`] answers the SYN, and the session stands for its user from then on; credit follows when the
+/// handshake is done. [`Request::Abort`] resets the caller, and [`RefuseCaller`] has ICMP say why, or nobody. A SYN
+/// that comes again meanwhile is no other call. [`Withdrawn`] tells that a caller has gone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OfferFirst;
 
@@ -125,7 +125,8 @@ impl Tcp {
         cx.up(above, Indication::Offered(Box::new(offered)));
     }
 
-    /// A segment of a caller that waits for its answer. It is given back where it is of another call, with what the ISS must be beyond.
+    /// A segment of a caller that waits for its answer. It is given back where it is of another call, with what the ISS
+    /// must be beyond.
     pub(super) fn pending_says(
         &mut self,
         index: u32,
@@ -267,8 +268,8 @@ fn strip(segment: &mut Segment) {
 }
 
 impl Session {
-    /// The user takes a caller whose SYN nobody has answered. That is as if the user had called, and the two SYNs had crossed (RFC 9293
-    /// figure 7), but for a SYN that was never sent.
+    /// The user takes a caller whose SYN nobody has answered. That is as if the user had called, and the two SYNs had
+    /// crossed (RFC 9293 figure 7), but for a SYN that was never sent.
     pub(super) fn take_call(&mut self, segment: Segment, ctx: &mut Ctx<'_, '_>) {
         self.passive = true;
         self.accepted = true;

@@ -7,9 +7,10 @@
 //! | Sent at once | data of one segment at most that nothing waits in front of, and for which windows and coalescing have room |
 //! | Left out | a batch of acknowledgments of parts of what is under way, as in bulk transfer: there a segment is a train of forty, and costs little as it is |
 //!
-//! Nothing is decided here that is not decided elsewhere. What may be told apart by a peer, a counter or a record is the same with and
-//! without it ([`Config::header_prediction`](super::Config::header_prediction)), which the tests show by running both. A rule that is new in `states`, `recovery` or `output`
-//! either changes nothing of a segment as above, or has its condition in [`Session::is_calm`].
+//! Nothing is decided here that is not decided elsewhere. What may be told apart by a peer, a counter or a record is
+//! the same with and without it ([`Config::header_prediction`](super::Config::header_prediction)), which the tests show
+//! by running both. A rule that is new in `states`, `recovery` or `output` either changes nothing of a segment as
+//! above, or has its condition in [`Session::is_calm`].
 
 use core::fmt;
 
@@ -24,9 +25,11 @@ use super::session::{Ctx, Session};
 use super::states::State;
 use super::timers::Timer;
 
-/// What is known of a session from what has happened to it, so that not each segment has to look at all that [`Session::is_calm`] asks.
+/// What is known of a session from what has happened to it, so that not each segment has to look at all that
+/// [`Session::is_calm`] asks.
 ///
-/// Whatever happens to a session begins with [`PredictedState::Any`] ([`Tcp::with`](super::Tcp::with)), but for what is predicted.
+/// Whatever happens to a session begins with [`PredictedState::Any`] ([`Tcp::with`](super::Tcp::with)), but for what is
+/// predicted.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum PredictedState {
     /// Nothing.
@@ -70,7 +73,8 @@ impl Session {
             && self.trace.is_none()
     }
 
-    /// Takes what is in `packet`, which begins with `header`, where it is what was expected; else leaves it, and is false.
+    /// Takes what is in `packet`, which begins with `header`, where it is what was expected; else leaves it, and is
+    /// false.
     pub(super) fn predict(&mut self, header: &PlainHeader, packet: &mut Packet, ctx: &mut Ctx<'_, '_>) -> bool {
         let octets = packet.octets(header.len());
         if !self.is_predicted(header, octets, ctx) {
@@ -116,7 +120,8 @@ impl Session {
             && !(octets > 0 && self.is_out_of_memory(ctx))
     }
 
-    /// All that is under way is acknowledged, each octet by its only sending: the steps of `take_new_ack` that are left then.
+    /// All that is under way is acknowledged, each octet by its only sending: the steps of `take_new_ack` that are left
+    /// then.
     fn take_whole_ack(&mut self, ctx: &mut Ctx<'_, '_>) {
         let now = ctx.now();
         let flight = self.board.flight();

@@ -11,14 +11,16 @@
 //!
 //! # Memory
 //!
-//! What a window has offered can be stored, whatever of it is lost on the way: a sender whose slow start has overrun a queue leaves
-//! a hole behind every other segment of a window, and what is dropped here as well it has to send a second time. A segment of one octet takes as much
-//! memory as one of a thousand, though: a page. So a peer that sends such segments, each with a hole in front of it, is not stopped by
-//! the window. There are no more pieces than the window would have of `SPARSE` octets each, so that all of them take three times the
-//! window at most; what else comes is dropped, and the peer has to send it again. Segments of half as many octets and more always find room, since each
+//! What a window has offered can be stored, whatever of it is lost on the way: a sender whose slow start has overrun a
+//! queue leaves a hole behind every other segment of a window, and what is dropped here as well it has to send a second
+//! time. A segment of one octet takes as much memory as one of a thousand, though: a page. So a peer that sends such
+//! segments, each with a hole in front of it, is not stopped by the window. There are no more pieces than the window
+//! would have of `SPARSE` octets each, so that all of them take three times the window at most; what else comes is
+//! dropped, and the peer has to send it again. Segments of half as many octets and more always find room, since each
 //! lone one has a hole of its own size beside it, and from `MANY` pieces on small neighbours are copied together.
 //!
-//! Islands are found in a tree, and those to report in another, so that a segment costs the logarithm of how many there are.
+//! Islands are found in a tree, and those to report in another, so that a segment costs the logarithm of how many there
+//! are.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -34,8 +36,8 @@ const FEW: usize = 128;
 /// From so many on neighbours are copied together.
 const MANY: usize = 64;
 
-/// How much a queue may hold at most, whatever the window is. What touches RCV.NXT is taken in any case, since refusing that could
-/// stop a connection.
+/// How much a queue may hold at most, whatever the window is. What touches RCV.NXT is taken in any case, since refusing
+/// that could stop a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     /// Octets.
@@ -181,8 +183,8 @@ impl Reassembly {
         self.at = if nothing { (1 << 40) | u64::from(rcv_nxt.0) } else { self.place_of(rcv_nxt) };
     }
 
-    /// A segment's text, trimmed here to the window of `window` octets from `rcv_nxt` on, and kept until its turn (RFC 9293
-    /// SHLD-31); `fin`: a FIN follows it.
+    /// A segment's text, trimmed here to the window of `window` octets from `rcv_nxt` on, and kept until its turn (RFC
+    /// 9293 SHLD-31); `fin`: a FIN follows it.
     ///
     /// A window is at most 2^30 octets (RFC 7323 section 2.3). A FIN that contradicts what was received is ignored, as
     /// is text after a FIN.
@@ -251,8 +253,8 @@ impl Reassembly {
             text.truncate(room);
             fin = false;
         }
-        // The FIN itself needs no room: where all text before it fits, it may be right behind the window. Peers send it there, and
-        // would have to wait for their timer to send it once more.
+        // The FIN itself needs no room: where all text before it fits, it may be right behind the window. Peers send it
+        // there, and would have to wait for their timer to send it once more.
         fin &= start.advance(text.len()) - rcv_nxt <= window;
         Some((start, text, fin))
     }
@@ -262,8 +264,8 @@ impl Reassembly {
         self.fin.as_ref().map(|fin| fin.at)
     }
 
-    /// Notes the FIN at `at`, unless it is known elsewhere or there is text after it; whether that is news. What it is part of is the
-    /// latest to report.
+    /// Notes the FIN at `at`, unless it is known elsewhere or there is text after it; whether that is news. What it is
+    /// part of is the latest to report.
     fn take_fin(&mut self, at: ExtendedSeq) -> bool {
         let last = self.islands.last_key_value();
         let text_after = last.is_some_and(|(_, last)| last.end > at);
@@ -419,8 +421,9 @@ impl Reassembly {
     /// Blocks to report, most recently changed first, at most `limit` (4, or 3 with timestamps). Where `dsack`, the
     /// duplicate not yet reported comes first (RFC 2883), and is then forgotten.
     ///
-    /// A block that reaches the FIN covers it too, and a FIN behind a hole is a block of its own: it takes a sequence number (RFC 9293
-    /// section 3.4), and a sender that hears nothing of it does not know that what lies before it is lost.
+    /// A block that reaches the FIN covers it too, and a FIN behind a hole is a block of its own: it takes a sequence
+    /// number (RFC 9293 section 3.4), and a sender that hears nothing of it does not know that what lies before it is
+    /// lost.
     #[must_use]
     pub fn sack_blocks(&mut self, limit: usize, dsack: bool) -> SackBlocks {
         let duplicate = self.dsack.take().filter(|_| dsack);

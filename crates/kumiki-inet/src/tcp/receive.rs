@@ -220,17 +220,19 @@ impl Receive {
         u16::try_from(field).unwrap_or(u16::MAX)
     }
 
-    /// The window field that tells what has been offered, and moves nothing. Rounded down: more than was offered must not be told.
+    /// The window field that tells what has been offered, and moves nothing. Rounded down: more than was offered must
+    /// not be told.
     pub(crate) fn offered(&self) -> u16 {
         u16::try_from(self.window() >> self.shift).unwrap_or(u16::MAX)
     }
 
-    /// Whether the user's taking data has made enough room to say so by itself. After the handshake, whose windows are not
-    /// scaled, there is more room than was told, and who has sent little yet need not know: the first acknowledgment of data
-    /// tells all of it. It is said before where half of what was offered is used, or hardly a segment was offered.
+    /// Whether the user's taking data has made enough room to say so by itself. After the handshake, whose windows are
+    /// not scaled, there is more room than was told, and who has sent little yet need not know: the first
+    /// acknowledgment of data tells all of it. It is said before where half of what was offered is used, or hardly a
+    /// segment was offered.
     ///
-    /// Not where the segment would acknowledge nothing and leave the edge where it is, which moves by large steps and whole units of
-    /// the scale: two ends that both wanted to say so would answer each other for ever.
+    /// Not where the segment would acknowledge nothing and leave the edge where it is, which moves by large steps and
+    /// whole units of the scale: two ends that both wanted to say so would answer each other for ever.
     pub(crate) fn wants_update(&self, rule: WindowUpdate, edge: EdgeRule, mss: u32) -> bool {
         let (first, window) = (self.irs + 1, self.window());
         if self.last_ack_sent == first && self.nxt - first <= window && window >= mss {

@@ -31,7 +31,8 @@ pub struct Record {
     pub limits: Limits,
     /// What it has sent.
     pub counts: Counts,
-    /// When it last sent something, and what it had sent until then: at one instant much may happen, before and after somebody looks.
+    /// When it last sent something, and what it had sent until then: at one instant much may happen, before and after
+    /// somebody looks.
     earlier: (Instant, Counts),
     /// The round trips that were measured.
     #[cfg(feature = "statistics")]
@@ -53,7 +54,8 @@ impl Record {
         }
     }
 
-    /// The connection stands: it has sent so many SYN,ACKs for that, some again, of which the retransmission timer sent `retries`.
+    /// The connection stands: it has sent so many SYN,ACKs for that, some again, of which the retransmission timer sent
+    /// `retries`.
     pub(crate) fn answered(&mut self, (answers, retries): (u32, u32)) {
         let (answers, timeouts) = (u64::from(answers), u64::from(retries));
         self.counts = Counts { segments_sent: answers, retransmissions: answers.saturating_sub(1), timeouts };
@@ -75,8 +77,9 @@ impl Record {
         what(&mut self.counts);
     }
 
-    /// What held it between two times, as [`Limits::spans`] says; but where the `peer` is known, what it kept back is a span of its own
-    /// ([`Limit::DelayedAcknowledgment`]): the part of a wait in which the acknowledgment that ended it was there and did not go.
+    /// What held it between two times, as [`Limits::spans`] says; but where the `peer` is known, what it kept back is a
+    /// span of its own ([`Limit::DelayedAcknowledgment`]): the part of a wait in which the acknowledgment that ended it
+    /// was there and did not go.
     #[must_use]
     pub fn spans(&self, peer: Option<&Self>, from: Instant, to: Instant) -> Vec<(Instant, Instant, Limit)> {
         let mut unanswered = self.limits.unanswered();

@@ -149,8 +149,9 @@ impl Rtt {
         rto.min(config.maximum)
     }
 
-    /// After how long an answer is overdue, though the timer has not expired: where it has before, as soon as it takes longer than round trips did (RTO without
-    /// its bounds and its back-off); else after half of RTO, for a first burst may wait in a queue that no round trip has seen.
+    /// After how long an answer is overdue, though the timer has not expired: where it has before, as soon as it takes
+    /// longer than round trips did (RTO without its bounds and its back-off); else after half of RTO, for a first burst
+    /// may wait in a queue that no round trip has seen.
     #[must_use]
     pub fn overdue(&self, config: &Config) -> Duration {
         let base = self.base(config);
@@ -174,8 +175,8 @@ impl Rtt {
         self.back_offs = 0;
     }
 
-    /// Forgets all estimates and starts again with RTO = `initial`: 3 s when data transmission begins after a SYN had to
-    /// be retransmitted (rule 5.7), or any time after several back-offs (the note after it).
+    /// Forgets all estimates and starts again with RTO = `initial`: 3 s when data transmission begins after a SYN had
+    /// to be retransmitted (rule 5.7), or any time after several back-offs (the note after it).
     pub const fn restart(&mut self, initial: Duration) {
         (self.srtt, self.rttvar) = (initial, OptionalTime::NONE);
         self.back_offs = 0;

@@ -8,17 +8,18 @@
 //!
 //! # What one ACK costs
 //!
-//! RFC 6675 describes its functions by walks over the sequence space. Here they are kept up: records leave at the front,
-//! the counts behind [`Scoreboard::pipe`] change with the records, and IsLost is one number. SACKed octets above S only
-//! grow as S falls, so there is an edge below which everything unSACKed is lost; it lies at the start of a SACKed range
-//! that the three highest ranges decide, and it only moves forward. A block of which all is known costs a binary search.
+//! RFC 6675 describes its functions by walks over the sequence space. Here they are kept up: records leave at the
+//! front, the counts behind [`Scoreboard::pipe`] change with the records, and IsLost is one number. SACKed octets above
+//! S only grow as S falls, so there is an edge below which everything unSACKed is lost; it lies at the start of a
+//! SACKed range that the three highest ranges decide, and it only moves forward. A block of which all is known costs a
+//! binary search.
 //!
 //! # Recovery without SACK
 //!
 //! A duplicate ACK says that some segment has left the network: [`Scoreboard::on_duplicate_ack`] takes it off the pipe
-//! where RFC 5681 would inflate cwnd, and [`Scoreboard::on_partial_ack`] does RFC 6582's partial deflation. `window -
-//! pipe` then says in every mode what may be sent; called for the first two duplicates as well, that is limited transmit
-//! (RFC 3042).
+//! where RFC 5681 would inflate cwnd, and [`Scoreboard::on_partial_ack`] does RFC 6582's partial deflation.
+//! `window - pipe` then says in every mode what may be sent; called for the first two duplicates as well, that is
+//! limited transmit (RFC 3042).
 
 use std::collections::VecDeque;
 
@@ -290,8 +291,8 @@ impl Scoreboard {
         }
     }
 
-    /// `span`, which was just recorded, was sent at `last` and before as probes of the closed window: without a timestamp it is of
-    /// no use as a measure of time.
+    /// `span`, which was just recorded, was sent at `last` and before as probes of the closed window: without a
+    /// timestamp it is of no use as a measure of time.
     pub fn on_probed(&mut self, span: Span, last: Instant) {
         self.resend(span, last, false);
     }

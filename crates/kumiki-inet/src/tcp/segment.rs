@@ -27,8 +27,8 @@ pub(crate) struct Segment {
     /// The way back to who sent it.
     pub(crate) route: Option<Box<SourceRoute>>,
     pub(crate) text: Message,
-    /// Octets of text of each segment that the device put together into this one, but for the last, which may be shorter;
-    /// 0 where it is one segment.
+    /// Octets of text of each segment that the device put together into this one, but for the last, which may be
+    /// shorter; 0 where it is one segment.
     size: u16,
 }
 
@@ -101,7 +101,8 @@ pub(crate) fn receive(unit: Box<Unit>, cx: &mut Context<'_>) -> Result<Packet, &
 }
 
 impl Packet {
-    /// The octets of the header, as many as it says; only these are asked for, since asking for text as well could move it.
+    /// The octets of the header, as many as it says; only these are asked for, since asking for text as well could move
+    /// it.
     fn front(&mut self) -> Option<&[u8]> {
         let data = self.data.as_mut()?;
         let words = match data.front(MIN_LEN) {
@@ -163,7 +164,8 @@ impl Packet {
     }
 }
 
-/// How many segments the peer sent of `octets` that a device put together, each of `size` octets but the last; 0: it is one.
+/// How many segments the peer sent of `octets` that a device put together, each of `size` octets but the last; 0: it is
+/// one.
 fn segments(octets: u32, size: u16) -> u32 {
     match size {
         0 => 1,
@@ -171,8 +173,8 @@ fn segments(octets: u32, size: u16) -> u32 {
     }
 }
 
-/// Whether a connection can have this end: no group, nobody, and none of the addresses that are kept for later (RFC 1122
-/// section 3.2.1.3, RFC 4291 section 2.5.2).
+/// Whether a connection can have this end: no group, nobody, and none of the addresses that are kept for later (RFC
+/// 1122 section 3.2.1.3, RFC 4291 section 2.5.2).
 pub(crate) const fn may_speak(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => {
@@ -250,8 +252,8 @@ pub(crate) fn transmit(pair: &Pair, header: &Header, text: Message, options: IpP
     transmit_by(SegmentPath::default(), pair, header, text, options, cx);
 }
 
-/// The options of a SYN that go into `room` octets beside both headers and IP's options: what a peer can do without stays away where a link
-/// is so narrow that it does not carry all.
+/// The options of a SYN that go into `room` octets beside both headers and IP's options: what a peer can do without
+/// stays away where a link is so narrow that it does not carry all.
 pub(crate) fn fitted(options: Options, room: u32) -> Options {
     let room = usize::try_from(room).unwrap_or(usize::MAX);
     let mut fitted = options;
@@ -279,8 +281,8 @@ impl<'a> From<Option<&'a SourceRoute>> for SegmentPath<'a> {
     }
 }
 
-/// As [`transmit`], by the gateways of a source route or past the layer below. The checksum is put in here (MUST-2), and the source address is always
-/// that of the connection (MUST-45).
+/// As [`transmit`], by the gateways of a source route or past the layer below. The checksum is put in here (MUST-2),
+/// and the source address is always that of the connection (MUST-45).
 pub(crate) fn transmit_by<'a>(
     by: impl Into<SegmentPath<'a>>,
     pair: &Pair,

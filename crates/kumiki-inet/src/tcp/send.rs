@@ -1,6 +1,7 @@
 //! The send side: the octets that are not acknowledged yet, and when to send which of them.
 //!
-//! Sequence numbers are the [`Scoreboard`]'s: SND.UNA and SND.NXT are its `una()` and `nxt()`. The octets are in [`Outgoing`].
+//! Sequence numbers are the [`Scoreboard`]'s: SND.UNA and SND.NXT are its `una()` and `nxt()`. The octets are in
+//! [`Outgoing`].
 
 use kumiki_graph::{Coalesce, Credit};
 use kumiki_octets::{Message, Outgoing};
@@ -142,8 +143,8 @@ impl Send {
         Some(Credit::octets(news.into()))
     }
 
-    /// The octets of the next segment, or super-segment: `octets` of new data at `seq`. Also how many of them had to be read
-    /// for their sum.
+    /// The octets of the next segment, or super-segment: `octets` of new data at `seq`. Also how many of them had to be
+    /// read for their sum.
     pub(crate) fn take(&mut self, seq: Seq, octets: u32) -> (Message, u64) {
         if self.octets.sent() == 0 {
             self.first = seq;
@@ -157,7 +158,8 @@ impl Send {
         (segment, read)
     }
 
-    /// Whether `octets` of the user, one segment at most, may go at once: nothing waits in front of them, and they have room in both windows.
+    /// Whether `octets` of the user, one segment at most, may go at once: nothing waits in front of them, and they have
+    /// room in both windows.
     pub(crate) fn may_pass(&self, octets: u32, board: &Scoreboard, window: u64) -> bool {
         let edge = board.una() + self.wnd;
         let usable = edge.distance_from(board.nxt());
@@ -231,8 +233,8 @@ impl Send {
     }
 
     /// The next segment of new data, by the rules of RFC 9293 section 3.8.6.2.1 (MUST-38, SHLD-28); `window` is the
-    /// congestion window and `forced` overrides silly window avoidance. Behind a window that shrank there is none (MUST-34,
-    /// SHLD-15).
+    /// congestion window and `forced` overrides silly window avoidance. Behind a window that shrank there is none
+    /// (MUST-34, SHLD-15).
     pub(crate) fn next(
         &self,
         board: &Scoreboard,

@@ -65,8 +65,8 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// The largest text of a segment without options, where segments of `unit` octets can be sent to addresses such as `ip`
-    /// and received from them (0: not known); what the MSS option tells (MUST-67, SHLD-6).
+    /// The largest text of a segment without options, where segments of `unit` octets can be sent to addresses such as
+    /// `ip` and received from them (0: not known); what the MSS option tells (MUST-67, SHLD-6).
     pub(crate) fn own_mss(&self, unit: u32, ip: IpAddr) -> u32 {
         let header = u32::try_from(kumiki_wire::inet::tcp::MIN_LEN).unwrap_or(20);
         let link = match unit {
@@ -248,7 +248,8 @@ impl Session {
         }
     }
 
-    /// A timestamp tells of a round trip, to the tick of its clock: a measure for the timer, and too coarse to be told of.
+    /// A timestamp tells of a round trip, to the tick of its clock: a measure for the timer, and too coarse to be told
+    /// of.
     pub(crate) fn on_echoed_trip(&mut self, sample: Duration, ctx: &Ctx<'_, '_>) {
         self.rtt.on_sample(sample, &ctx.shared.config.rto);
     }

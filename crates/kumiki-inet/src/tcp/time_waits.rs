@@ -83,8 +83,8 @@ impl TimeWaitEntry {
         }
     }
 
-    /// Whether `segment` can be what the peer sends once more, our acknowledgment of which was lost: as in any state its timestamps
-    /// (RFC 7323 section 5.3) and its acknowledgment (RFC 5961 section 5.2) must be possible.
+    /// Whether `segment` can be what the peer sends once more, our acknowledgment of which was lost: as in any state
+    /// its timestamps (RFC 7323 section 5.3) and its acknowledgment (RFC 5961 section 5.2) must be possible.
     fn is_copy(&self, segment: &Segment) -> bool {
         let timely = self.ts_recent.is_none_or(|recent| {
             let stamped = segment.options.timestamps;
@@ -174,8 +174,8 @@ impl Tcp {
         self.time_waits.arm(cx);
     }
 
-    /// A segment for a connection in TIME-WAIT. Where it begins a new one, which `may_begin` allows, what its ISS must pass is
-    /// returned.
+    /// A segment for a connection in TIME-WAIT. Where it begins a new one, which `may_begin` allows, what its ISS must
+    /// pass is returned.
     pub(super) fn in_time_wait(
         &mut self,
         index: u32,

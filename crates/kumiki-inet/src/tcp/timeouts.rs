@@ -23,10 +23,12 @@ use super::session::{Ctx, DSCP, Session};
 use super::states::State;
 use super::timers::Timer;
 
-/// While memory is spent, a peer that was not heard of for so long is not tried again: the least R2 of RFC 9293 (SHLD-11).
+/// While memory is spent, a peer that was not heard of for so long is not tried again: the least R2 of RFC 9293
+/// (SHLD-11).
 pub(super) const SOON: Duration = Duration::from_secs(100);
 
-/// What there is where somebody has asked for a user timeout or for keep-alive, or where something was wrong on the way.
+/// What there is where somebody has asked for a user timeout or for keep-alive, or where something was wrong on the
+/// way.
 #[derive(Debug)]
 struct RareTimeouts {
     /// USER_TIMEOUT as the user or the configuration has it.
@@ -134,7 +136,8 @@ impl Timeouts {
         self.tos = asked.tos.map_or(self.tos, |tos| tos & DSCP);
     }
 
-    /// Something is wrong on the way. It may pass, and is then why the connection ends only where nobody answers until that is given up (RFC 1122 section 4.2.3.9), as on Linux.
+    /// Something is wrong on the way. It may pass, and is then why the connection ends only where nobody answers until
+    /// that is given up (RFC 1122 section 4.2.3.9), as on Linux.
     pub(crate) fn note(&mut self, problem: Problem) {
         self.unusual.problem = Some(problem);
     }
@@ -193,7 +196,8 @@ impl Session {
         self.move_user_timeout(ctx);
     }
 
-    /// Our FIN is acknowledged, or the user has closed the other way as well: the peer's FIN has so much time from now on.
+    /// Our FIN is acknowledged, or the user has closed the other way as well: the peer's FIN has so much time from now
+    /// on.
     pub(super) fn arm_fin_wait_2(&mut self, ctx: &mut Ctx<'_, '_>) {
         let most = ctx.shared.config.fin_wait_2;
         let waits = self.state == State::FinWait2 && !self.timeouts.half_close;
@@ -288,8 +292,8 @@ impl Session {
         ctx.cx.down(Below(0), Request::Manage(Box::new(advice)));
     }
 
-    /// The layer below says that something may be wrong on the way: the user is told, and told again where that is why nobody answers (SHLD-25, MUST-56),
-    /// unless a call is to end by it (RFC 5461).
+    /// The layer below says that something may be wrong on the way: the user is told, and told again where that is why
+    /// nobody answers (SHLD-25, MUST-56), unless a call is to end by it (RFC 5461).
     pub(crate) fn on_soft_error(&mut self, problem: Problem, ctx: &mut Ctx<'_, '_>) {
         if ctx.shared.config.soft_errors_end_calls && self.state.is_before_established() {
             self.end(Some(self.reason_of(problem)), ctx);
@@ -376,8 +380,8 @@ impl Session {
         self.timers.set(Timer::KeepAlive, at, ctx.cx);
     }
 
-    /// Asks an idle peer whether it is still there (MAY-5): nothing is under way, and nothing has been heard for as long as the
-    /// user said (MUST-26, MUST-27).
+    /// Asks an idle peer whether it is still there (MAY-5): nothing is under way, and nothing has been heard for as
+    /// long as the user said (MUST-26, MUST-27).
     pub(super) fn on_keep_alive_timer(&mut self, ctx: &mut Ctx<'_, '_>) {
         let KeepAlive { idle, interval, count } = self.timeouts.unusual.keep_alive;
         if idle.is_zero() || !self.state.may_idle() {

@@ -14,7 +14,8 @@ use super::segment::Segment;
 use super::send::Fin;
 use super::session::{Ctx, Session};
 
-/// What TCP tells the user of a session: urgent data is under way, and the user should take what comes without delay (RFC 9293 section 3.8.5).
+/// What TCP tells the user of a session: urgent data is under way, and the user should take what comes without delay
+/// (RFC 9293 section 3.8.5).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct UrgentAhead {
     /// It ends so many octets after the last one that was indicated; 0 when that one was its last.
@@ -79,8 +80,8 @@ impl Session {
         u16::try_from(ahead).unwrap_or(u16::MAX)
     }
 
-    /// The sixth step of RFC 9293 section 3.10.7.4. The user is told whenever the pointer advances (MUST-32), and how far
-    /// it is (MUST-33).
+    /// The sixth step of RFC 9293 section 3.10.7.4. The user is told whenever the pointer advances (MUST-32), and how
+    /// far it is (MUST-33).
     pub(super) fn take_urgent(&mut self, segment: &Segment, ctx: &mut Ctx<'_, '_>) {
         if !segment.has(Flags::URG) || !self.state.may_receive() {
             return;

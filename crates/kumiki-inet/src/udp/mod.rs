@@ -12,29 +12,32 @@
 //! A port is opened like a session and then used with unit data:
 //!
 //! - [`Request::Open`] with [`Mode::Passive`] takes `local`, a [`SocketAddr`]: port 0 lets us choose, the unspecified
-//!   address takes what comes to any address of ours (:: of both versions, 0.0.0.0 of IPv4). With [`Mode::Active`] also `remote`: only that peer's datagrams are
-//!   taken. [`Indication::Opened`] tells the port; [`Indication::Aborted`] says [`Reason::BadAddress`] where it is taken.
-//! - [`Sharing`](kumiki_wire::inet::Sharing), in the quality of an open, says whether others may have the same address. What comes is for the socket that has named
-//!   its peer, before one that has not; of these for the one that has named the address, before one that takes any. What was sent to a
-//!   group or to all hosts is for every socket that it fits; [`Manage::Group`] says which groups are wanted.
-//! - [`IpQuality::interface`] has a socket be of one interface, so that others may have the same port on others. With each unit it says from which of our addresses
-//!   that is; to all hosts it may be from none (0.0.0.0).
-//! - [`Request::Unit`] sends from the socket `session`, or where that is not said from `source`, a socket that this user has opened (where
-//!   it is [`Address::NONE`]: the first one), to the socket `destination` ([`Address::NONE`]: the peer of the socket).
-//! - [`Indication::Unit`] has the user's handle of the socket as `session`, the peer as `source`, and as `destination` the address that it
-//!   was sent to.
+//!   address takes what comes to any address of ours (:: of both versions, 0.0.0.0 of IPv4). With [`Mode::Active`] also
+//!   `remote`: only that peer's datagrams are taken. [`Indication::Opened`] tells the port; [`Indication::Aborted`]
+//!   says [`Reason::BadAddress`] where it is taken.
+//! - [`Sharing`](kumiki_wire::inet::Sharing), in the quality of an open, says whether others may have the same address.
+//!   What comes is for the socket that has named its peer, before one that has not; of these for the one that has named
+//!   the address, before one that takes any. What was sent to a group or to all hosts is for every socket that it fits;
+//!   [`Manage::Group`] says which groups are wanted.
+//! - [`IpQuality::interface`] has a socket be of one interface, so that others may have the same port on others. With
+//!   each unit it says from which of our addresses that is; to all hosts it may be from none (0.0.0.0).
+//! - [`Request::Unit`] sends from the socket `session`, or where that is not said from `source`, a socket that this
+//!   user has opened (where it is [`Address::NONE`]: the first one), to the socket `destination` ([`Address::NONE`]:
+//!   the peer of the socket).
+//! - [`Indication::Unit`] has the user's handle of the socket as `session`, the peer as `source`, and as `destination`
+//!   the address that it was sent to.
 //! - [`Peer`], as [`Manage::Special`], gives a socket another peer, or none, from then on.
-//! - A port that was opened with a `receive_buffer` takes so many octets of user data; what finds no room is dropped, as at a
-//!   socket. [`Request::Credit`] says how many the user has taken out of it. Without a `receive_buffer` the user has all the room it
-//!   needs.
+//! - A port that was opened with a `receive_buffer` takes so many octets of user data; what finds no room is dropped,
+//!   as at a socket. [`Request::Credit`] says how many the user has taken out of it. Without a `receive_buffer` the
+//!   user has all the room it needs.
 //! - [`Request::Release`] or [`Request::Abort`] gives the port back; the first is confirmed by [`Indication::Closed`].
 //!
 //! - [`AllPorts`] opens a socket for every port that nobody else has.
 //!
 //! ICMP errors come as [`Report::Unreachable`] with sockets for addresses, its `start` being the user's data.
 //!
-//! The checksum covers our own address, so where the user has not chosen one IP is asked first; up to 64 units wait for its
-//! answer, which is remembered.
+//! The checksum covers our own address, so where the user has not chosen one IP is asked first; up to 64 units wait for
+//! its answer, which is remembered.
 
 use crate::settable::Settings;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -112,8 +115,9 @@ pub struct Peer {
 
 impl Payload for Peer {}
 
-/// Among the parameters of a passive open: the socket takes what comes to every port that no other socket has, and sends from the port and the
-/// address that [`Unit::source`] says. A unit that its user will not have goes back as [`Manage::Refuse`].
+/// Among the parameters of a passive open: the socket takes what comes to every port that no other socket has, and
+/// sends from the port and the address that [`Unit::source`] says. A unit that its user will not have goes back as
+/// [`Manage::Refuse`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AllPorts;
 
@@ -126,15 +130,15 @@ pub struct Udp {
     sockets: Sockets,
     /// Which of our addresses goes with a peer's.
     sources: BTreeMap<IpAddr, IpAddr>,
-    /// Units whose source IP has been asked for: the socket as it was when they were sent, peer, unit. They go also where it was closed
-    /// meanwhile.
+    /// Units whose source IP has been asked for: the socket as it was when they were sent, peer, unit. They go also
+    /// where it was closed meanwhile.
     waiting: VecDeque<(Socket, SocketAddr, Box<Unit>)>,
     groups: Groups<IpAddr>,
     counters: Counters,
 }
 
-/// The sum of what stands before the header to be summed (RFC 768, RFC 8200 section 8.1). Addresses of two versions do not
-/// meet in one datagram.
+/// The sum of what stands before the header to be summed (RFC 768, RFC 8200 section 8.1). Addresses of two versions do
+/// not meet in one datagram.
 fn pseudo(source: IpAddr, destination: IpAddr, length: u16) -> Sum {
     let of = |address| match address {
         IpAddr::V4(address) => Sum::ZERO.add_u32(address.to_bits()),

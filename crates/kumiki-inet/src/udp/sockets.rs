@@ -30,9 +30,9 @@ const fn covers(any: IpAddr, one: IpAddr) -> bool {
 }
 
 impl Socket {
-    /// How well it fits what comes from `peer` for `own`: whoever has named the peer is before who has not, and whoever has named the
-    /// address before who takes what comes for any, and before both who has named the interface. `None` where it does not. Where the interface is not known
-    /// any will do.
+    /// How well it fits what comes from `peer` for `own`: whoever has named the peer is before who has not, and whoever
+    /// has named the address before who takes what comes for any, and before both who has named the interface. `None`
+    /// where it does not. Where the interface is not known any will do.
     fn fit(&self, own: SocketAddr, peer: SocketAddr, by: Option<u16>) -> Option<u8> {
         let is_exact = self.local.ip() == own.ip();
         let fits = is_exact || covers(self.local.ip(), own.ip());
@@ -86,8 +86,8 @@ impl Sockets {
 
     /// The place of the socket that is for what comes from `peer` for `own`.
     ///
-    /// Of several that fit equally well it is the one that was opened last; or, where they [spread](Sharing::Spread) peers, the same one
-    /// for all that comes from one.
+    /// Of several that fit equally well it is the one that was opened last; or, where they [spread](Sharing::Spread)
+    /// peers, the same one for all that comes from one.
     pub(super) fn best(&self, own: SocketAddr, peer: SocketAddr, by: Option<u16>) -> Option<usize> {
         let named = self.at_port(own.port());
         let places = if named.iter().any(|it| self.fits(*it, own, peer, by)) { named } else { self.at_port(0) };
@@ -111,8 +111,8 @@ impl Sockets {
         self.at_port(own.port()).iter().copied().filter(|place| self.fits(*place, own, peer, by)).collect()
     }
 
-    /// The place of the socket that a unit of `user` leaves by: the one that it names, or that with the address or else the port of
-    /// `source`, or the first.
+    /// The place of the socket that a unit of `user` leaves by: the one that it names, or that with the address or else
+    /// the port of `source`, or the first.
     pub(super) fn sending(&self, user: Above, named: Option<Handle>, source: Option<SocketAddr>) -> Option<usize> {
         let own = |socket: &Socket| socket.user == user;
         if let Some(named) = named {

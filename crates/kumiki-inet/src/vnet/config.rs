@@ -45,8 +45,8 @@ impl Interface {
     }
 }
 
-/// A network that is reached by an interface: its hosts are neighbours there, for VNET has no header in which a router could
-/// find them.
+/// A network that is reached by an interface: its hosts are neighbours there, for VNET has no header in which a router
+/// could find them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Route {
     /// The network; an unspecified address with a prefix of 0 stands for all of its version.

@@ -7,8 +7,8 @@
 //! | Below | one layer for each interface, of unit data with IP addresses: ARP over a LAN, IP of either version |
 //! | Left out | routers (there is no header that they could read, so a route names an interface); asking the layers below for a route each: what they report of their limits must do |
 //!
-//! VNET picks the interface that leads to an address and hands the unit on as it is. Whoever sends more than one unit to an
-//! address asks by [`Manage::Route`], and sends past VNET from then on: the answer names the access point below
+//! VNET picks the interface that leads to an address and hands the unit on as it is. Whoever sends more than one unit
+//! to an address asks by [`Manage::Route`], and sends past VNET from then on: the answer names the access point below
 //! ([`Context::down_past`]). Upward everything comes through here, as the layers below know no other way.
 //!
 //! The graph gives VNET an access point on each layer below for each of its users, under the user's keys
@@ -16,18 +16,18 @@
 //!
 //! # Addresses
 //!
-//! Our own come back to the user that sent to them. What is for all hosts ([`Ipv4Addr::BROADCAST`]) or for a multicast group
-//! without a route goes over every interface that takes broadcasts; to the broadcast address of an interface's network over that
-//! one. So does what its user says is for a group,
-//! as IP does of the broadcast address of a network that is larger than ours. Such units are marked as for a group, and there is
-//! no bypass for them.
+//! Our own come back to the user that sent to them. What is for all hosts ([`Ipv4Addr::BROADCAST`]) or for a multicast
+//! group without a route goes over every interface that takes broadcasts; to the broadcast address of an interface's
+//! network over that one. So does what its user says is for a group, as IP does of the broadcast address of a network
+//! that is larger than ours. Such units are marked as for a group, and there is no bypass for them.
 //!
 //! # IP over VNET
 //!
-//! The x-kernel has TCP over IP over VNET. IP has interfaces and routes of its own, so it needs VNET only where several networks
-//! are to look like one: it then has one interface on VNET, whose neighbours are known below, with one of VNET's addresses and a
-//! prefix that covers all networks. IP does not ask for routes to its next hops, so VNET stays in the path of its datagrams. TCP
-//! over VNET over several IPs asks, and sends past VNET what belongs to a connection that it opened: such a connection keeps its interface.
+//! The x-kernel has TCP over IP over VNET. IP has interfaces and routes of its own, so it needs VNET only where several
+//! networks are to look like one: it then has one interface on VNET, whose neighbours are known below, with one of
+//! VNET's addresses and a prefix that covers all networks. IP does not ask for routes to its next hops, so VNET stays
+//! in the path of its datagrams. TCP over VNET over several IPs asks, and sends past VNET what belongs to a connection
+//! that it opened: such a connection keeps its interface.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -104,7 +104,8 @@ pub struct Vnet {
     routes_4: Routes<Ipv4Addr>,
     routes_6: Routes<Ipv6Addr>,
     counters: Counters,
-    /// Where the last unit for one host on a path went: to whom, whose, and by which layer. Nothing is known of it any more once a layer below has told something.
+    /// Where the last unit for one host on a path went: to whom, whose, and by which layer. Nothing is known of it any
+    /// more once a layer below has told something.
     last: Option<(IpAddr, Above, Below)>,
 }
 

@@ -333,7 +333,8 @@ fn a_user_without_a_key_is_refused() {
     assert!(refused.contains("no key"), "{refused}");
 }
 
-/// TCP over VNET over two IPs: a connection that it opens goes past VNET from its SYN on, and what comes back comes through.
+/// TCP over VNET over two IPs: a connection that it opens goes past VNET from its SYN on, and what comes back comes
+/// through.
 #[test]
 fn tcp_sends_past_vnet_what_belongs_to_a_connection_that_it_opened() {
     use kumiki_graph::{Handle, Mode, Open, Quality};

@@ -9,8 +9,8 @@
 //! | Time, randomness | arguments |
 //! | Left out | anything that outlives the program; networks that are trusted |
 //!
-//! The figures are those of programs that have stood in public for long: OpenSSH's `MaxStartups start:rate:full`, `PerSourceMaxStartups`, `PerSourceNetBlockSize` and
-//! `PerSourcePenalties` (`sshd_config(5)`).
+//! The figures are those of programs that have stood in public for long: OpenSSH's `MaxStartups start:rate:full`,
+//! `PerSourceMaxStartups`, `PerSourceNetBlockSize` and `PerSourcePenalties` (`sshd_config(5)`).
 
 mod ledger;
 mod places;

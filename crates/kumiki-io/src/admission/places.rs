@@ -1,11 +1,14 @@
 //! Places: how many callers there may be, of whom, and who makes room.
 //!
-//! A stranger comes, says its first octets, and asks to be let in: it presents its password, or its call. Each of these [`Step`]s counts once, when it is taken, so that octets
-//! that trickle, or a word and then nothing, keep no place for longer than silence does. What a network is worth depends on what became of its callers: one that went, or was
-//! let go, before it was known stays counted for a while, and so does each that is here. Who comes for the first time has a place before those that come again and again, from
-//! however many networks they do, and among equals the one makes room that has got nowhere for longest.
+//! A stranger comes, says its first octets, and asks to be let in: it presents its password, or its call. Each of these
+//! [`Step`]s counts once, when it is taken, so that octets that trickle, or a word and then nothing, keep no place for
+//! longer than silence does. What a network is worth depends on what became of its callers: one that went, or was let
+//! go, before it was known stays counted for a while, and so does each that is here. Who comes for the first time has a
+//! place before those that come again and again, from however many networks they do, and among equals the one makes
+//! room that has got nowhere for longest.
 //!
-//! **Left out**: who has more networks than the minute has places, each of them used once. There nobody can be told from anybody, and all wait alike.
+//! **Left out**: who has more networks than the minute has places, each of them used once. There nobody can be told
+//! from anybody, and all wait alike.
 
 use core::cmp::Reverse;
 use core::fmt;
@@ -17,7 +20,8 @@ use kumiki_graph::{Duration, Instant, Rng};
 use super::Prefix;
 use super::ledger::Ledger;
 
-/// A caller that has got nowhere for so long makes room for another of its own host or network: before that it may just not have been heard yet.
+/// A caller that has got nowhere for so long makes room for another of its own host or network: before that it may just
+/// not have been heard yet.
 const SILENT: Duration = Duration::from_secs(1);
 
 /// Where the house is full, for one of another network that has as many: its next word may be on the way.
@@ -51,7 +55,8 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// So many known ones and so many of one host; the others from these, and of the time within which a caller is to become known.
+    /// So many known ones and so many of one host; the others from these, and of the time within which a caller is to
+    /// become known.
     #[must_use]
     pub fn new(known: usize, of_one_host: usize, begin: Duration) -> Self {
         Self {
@@ -229,7 +234,8 @@ impl Places {
         self.knowns
     }
 
-    /// Within which time a stranger is to become known, of `begin` when nobody else comes: less as the places fill, down to what a caller that speaks at once needs.
+    /// Within which time a stranger is to become known, of `begin` when nobody else comes: less as the places fill,
+    /// down to what a caller that speaks at once needs.
     #[must_use]
     pub fn begin(&self, begin: Duration) -> Duration {
         let Limits { start, full, min_begin, .. } = self.limits;
@@ -301,7 +307,8 @@ impl Places {
         self.waited(SILENT, Duration::ZERO, now, |from| of.range(from..).next().copied())
     }
 
-    /// Who has got nowhere for `moment`, or has asked for as long as that may take, and for so much `more`; `next` gives the one at this turn or after it.
+    /// Who has got nowhere for `moment`, or has asked for as long as that may take, and for so much `more`; `next`
+    /// gives the one at this turn or after it.
     fn waited(
         &self,
         moment: Duration,
@@ -479,7 +486,8 @@ impl Places {
         });
     }
 
-    /// Changes who is there of a network, or has what it weighs counted again: all of them have another rank then. There are few ([`Limits::of_one_network`]).
+    /// Changes who is there of a network, or has what it weighs counted again: all of them have another rank then.
+    /// There are few ([`Limits::of_one_network`]).
     fn change(&mut self, network: Prefix, act: impl FnOnce(&mut BTreeSet<EvictionOrder>)) {
         let mut changed = self.of_network.remove(&network).unwrap_or_default();
         for turn in &changed.all {

@@ -11,7 +11,8 @@ pub struct Prefix {
 }
 
 impl Prefix {
-    /// The host of an address: itself if it is one of IPv4, and else the /64, which is one link and can be all of one machine (RFC 4291, section 2.5.1).
+    /// The host of an address: itself if it is one of IPv4, and else the /64, which is one link and can be all of one
+    /// machine (RFC 4291, section 2.5.1).
     #[must_use]
     pub fn host(address: IpAddr) -> Self {
         Self::of(address, 32, 64)

@@ -1,9 +1,10 @@
 //! Tries at passwords: how many wrong ones are answered, and how many are looked at.
 //!
-//! Each network and each name of a user, whether there is such a user or not, has a budget of answers to wrong passwords. A try is counted when it begins, so that many
-//! at once are no way around it, and given back when its password was right. Where the budget of either is used up, passwords are looked at all the same, for who has the right one
-//! is to get in whatever others do; but a wrong one is not answered, and there is a second budget of those: who hears nothing, where the right password is let in,
-//! has been told as well.
+//! Each network and each name of a user, whether there is such a user or not, has a budget of answers to wrong
+//! passwords. A try is counted when it begins, so that many at once are no way around it, and given back when its
+//! password was right. Where the budget of either is used up, passwords are looked at all the same, for who has the
+//! right one is to get in whatever others do; but a wrong one is not answered, and there is a second budget of those:
+//! who hears nothing, where the right password is let in, has been told as well.
 //!
 //! | budget | of | a minute |
 //! |---|---|---|
@@ -12,11 +13,13 @@
 //! | the same | a name from a network | N |
 //! | the same | a name from a host from where it was let in before | N more of its own |
 //!
-//! So who guesses at a name from a network learns of 2 N passwords a minute, and of N more by each host there from where its user was let in; of all names together 7 N. Who finds no look left waits, and asks again.
-//! A right password gives back what it was charged itself, and nothing else: what others have tried at its name from the same network, or the same host, stays charged, so that a
-//! user who comes in buys nobody a guess.
+//! So who guesses at a name from a network learns of 2 N passwords a minute, and of N more by each host there from
+//! where its user was let in; of all names together 7 N. Who finds no look left waits, and asks again. A right password
+//! gives back what it was charged itself, and nothing else: what others have tried at its name from the same network,
+//! or the same host, stays charged, so that a user who comes in buys nobody a guess.
 //!
-//! A budget is kept as the time at which all of it will be there again (the generic cell rate algorithm of ITU-T I.371), so a penalty decays without anybody looking at it.
+//! A budget is kept as the time at which all of it will be there again (the generic cell rate algorithm of ITU-T
+//! I.371), so a penalty decays without anybody looking at it.
 
 use core::hash::{Hash as _, Hasher as _};
 use core::net::IpAddr;
@@ -125,8 +128,8 @@ pub struct Tries {
 }
 
 impl Tries {
-    /// So many wrong passwords are answered in a minute; any number of them where that is 0. Names are hashed with a secret of `rng`, so that nobody can choose one that is taken
-    /// for another.
+    /// So many wrong passwords are answered in a minute; any number of them where that is 0. Names are hashed with a
+    /// secret of `rng`, so that nobody can choose one that is taken for another.
     #[must_use]
     pub fn new(a_minute: u32, mut rng: Rng) -> Self {
         Self {
@@ -327,7 +330,8 @@ mod tests {
 
     #[test]
     fn who_comes_in_among_the_guessers_at_his_name_buys_them_no_answer() {
-        // How often the user comes, in milliseconds, and from which host of the guesser's network; the look at a password takes some time.
+        // How often the user comes, in milliseconds, and from which host of the guesser's network; the look at a
+        // password takes some time.
         for (every, from) in [(6000, NEAR), (4000, NEAR), (1600, NEAR), (200, NEAR), (200, HERE)] {
             let mut tries = tries(10);
             let mut times: Vec<u64> = Vec::new();

@@ -1,4 +1,5 @@
-//! What somebody outside a graph has left for one of its nodes: the node runs before anything that came to the graph later.
+//! What somebody outside a graph has left for one of its nodes: the node runs before anything that came to the graph
+//! later.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,11 +18,11 @@ pub(super) struct Attention {
 }
 
 impl<C: Clock> Executor<C> {
-    /// From now on `node` of the graph `id` [is woken](kumiki_graph::Graph::wake) with `token` whenever `asked` is set, which that clears. Who sets it rings
-    /// the [bell](Executor::bell) too.
+    /// From now on `node` of the graph `id` [is woken](kumiki_graph::Graph::wake) with `token` whenever `asked` is set,
+    /// which that clears. Who sets it rings the [bell](Executor::bell) too.
     ///
-    /// What was read from a device comes after what had been asked before it was read. So who listens, and then calls by
-    /// way of a device, finds that it listens.
+    /// What was read from a device comes after what had been asked before it was read. So who listens, and then calls
+    /// by way of a device, finds that it listens.
     pub fn attend(&mut self, id: GraphId, node: NodeId, token: Token, asked: Arc<AtomicBool>) {
         if let Some(host) = self.hosts.get_mut(id.0) {
             host.attention = Some(Attention { asked, node, token });

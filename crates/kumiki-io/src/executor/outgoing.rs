@@ -39,7 +39,8 @@ impl<C: Clock> Executor<C> {
         }
     }
 
-    /// Hands a primitive of a session to the device of the machine that `device` is joined to. What is between them takes none.
+    /// Hands a primitive of a session to the device of the machine that `device` is joined to. What is between them
+    /// takes none.
     fn ask(&mut self, number: usize, device: DeviceId, request: Request) {
         let wires = self.hosts.get(number).map(|host| &host.wires);
         let plug = wires.and_then(|wires| wires.get(device.0).copied().flatten());
@@ -99,7 +100,8 @@ impl<C: Clock> Executor<C> {
         self.real.get(number).is_some_and(|real| real.device.takes_super_segments())
     }
 
-    /// Cuts a super-segment, and completes what was left to the device. Its packets go straight into the medium where nothing is on its way there.
+    /// Cuts a super-segment, and completes what was left to the device. Its packets go straight into the medium where
+    /// nothing is on its way there.
     fn send_train(&mut self, plug: Plug, data: Message, address: Address) {
         let medium = match plug {
             Plug::Port(element, port) if self.under_way.is_empty() => {

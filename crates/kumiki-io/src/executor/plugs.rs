@@ -6,8 +6,8 @@ use super::{CannotStart, Executor, Plug, slot};
 use crate::clock::Clock;
 
 impl<C: Clock> Executor<C> {
-    /// Joins two plugs. What leaves by one arrives at the other at once. A plug that nobody has, or into which something is plugged already,
-    /// is a mistake: neither is joined, and [`Executor::start`] names both.
+    /// Joins two plugs. What leaves by one arrives at the other at once. A plug that nobody has, or into which
+    /// something is plugged already, is a mistake: neither is joined, and [`Executor::start`] names both.
     pub fn plug(&mut self, a: Plug, b: Plug) {
         if let Some(why) = self.is_taken(a).or_else(|| self.is_taken(b)) {
             let (one, other) = (self.name(a), self.name(b));

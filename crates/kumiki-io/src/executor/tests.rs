@@ -23,7 +23,8 @@ const SESSIONS: u8 = 5;
 const MESSAGES: u8 = 40;
 const TIMEOUT: Duration = Duration::from_millis(2);
 
-/// Repeats each message until it is acknowledged, one at a time in each session: frames of kind, session, number, octets.
+/// Repeats each message until it is acknowledged, one at a time in each session: frames of kind, session, number,
+/// octets.
 #[derive(Default)]
 struct Repeater {
     sessions: BTreeMap<u32, Session>,

@@ -6,8 +6,8 @@
 //! | Room | the device holds up to [`HELD`] octets that the other side has no room for, says how much room it has, and reads only what it was granted: as [`Stream`](crate::Stream) does for a socket |
 //! | Left out | a terminal that changes while it is used; break conditions, which a raw terminal gives as NUL |
 //!
-//! Reading and writing end apart: behind the end of what is read (a file, a pipe) what is written still arrives. A terminal is raw from the
-//! beginning, and as it was when the device is dropped.
+//! Reading and writing end apart: behind the end of what is read (a file, a pipe) what is written still arrives. A
+//! terminal is raw from the beginning, and as it was when the device is dropped.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;

@@ -6,8 +6,9 @@
 //! | Units | octets in pieces as they come, up to [`PIECE`] at a time; what is sent is written in one piece for each pass of the executor |
 //! | Left out | modem control (carrier, dialling, chat scripts), flow control, parity; sockets of TCP, for which `exec:nc HOST PORT` serves |
 //!
-//! A line is between two peers as soon as the far end has gone: the end of the file, a terminal hung up. Whether there may
-//! be a next one is up to [`Opening`] and the wish to have one (`again`); the executor tells the graph of each change.
+//! A line is between two peers as soon as the far end has gone: the end of the file, a terminal hung up. Whether there
+//! may be a next one is up to [`Opening`] and the wish to have one (`again`); the executor tells the graph of each
+//! change.
 
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -32,7 +33,8 @@ pub use opening::{LineError, Opening, ProgramEnd, clear, listen_at};
 
 /// The most octets of one read.
 pub const PIECE: usize = 64 * 1024;
-/// The most octets that are held back for room: what a link says of itself must not wait long behind data on a slow line.
+/// The most octets that are held back for room: what a link says of itself must not wait long behind data on a slow
+/// line.
 const HELD: usize = 4 * 1024;
 
 /// How often it is tried to open a line again.

@@ -38,7 +38,8 @@ pub enum Opening {
     Pty,
     /// `stdio`: standard input and output.
     Standard,
-    /// `exec:COMMAND`: a program's standard input and output; where the command has `{fd}`, its descriptor of that number alone.
+    /// `exec:COMMAND`: a program's standard input and output; where the command has `{fd}`, its descriptor of that
+    /// number alone.
     Program(String),
 }
 
@@ -163,7 +164,8 @@ impl Drop for Program {
         let Some(mut child) = self.child.take() else {
             return;
         };
-        // It leads a group of its own, with whatever it has started. As long as it has not been waited for, no other can have its number.
+        // It leads a group of its own, with whatever it has started. As long as it has not been waited for, no other
+        // can have its number.
         let leader = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         let stop = move || leader.map(|group| kill_process_group(group, Signal::TERM));
         let end = self.end.clone();
@@ -200,7 +202,8 @@ fn ends_soon(child: Option<Pid>) -> bool {
     told.recv_timeout(ENDING).unwrap_or(false)
 }
 
-/// How the program of a line has ended, where it did so by itself: known a moment after the line has gone. Of a line that is opened again it is the last one's.
+/// How the program of a line has ended, where it did so by itself: known a moment after the line has gone. Of a line
+/// that is opened again it is the last one's.
 #[derive(Clone, Debug, Default)]
 pub struct ProgramEnd(Arc<(Mutex<ProgramExit>, Condvar)>);
 
@@ -234,7 +237,8 @@ impl ProgramEnd {
         self.with(|it| it.status.take())
     }
 
-    /// The same, and waits for a program whose streams have ended: as long as that is given to end by itself, and to end when it is told to.
+    /// The same, and waits for a program whose streams have ended: as long as that is given to end by itself, and to
+    /// end when it is told to.
     #[must_use]
     pub fn wait(&self) -> Option<ExitStatus> {
         let (ending, changed) = &*self.0;
@@ -419,8 +423,8 @@ fn connected(socket: UnixStream) -> io::Result<Ends> {
     Ok(Ends::of(socket.into(), Settings::unchanged()))
 }
 
-/// Starts `command` by the shell. `{fd}` stands for its standard input, which then is the line both ways, and what it prints comes
-/// to our standard error.
+/// Starts `command` by the shell. `{fd}` stands for its standard input, which then is the line both ways, and what it
+/// prints comes to our standard error.
 fn run(command: &str, end: &ProgramEnd) -> io::Result<Ends> {
     let (ours, its) = UnixStream::pair()?;
     let output = if command.contains("{fd}") {
@@ -446,8 +450,8 @@ fn inherited(number: RawFd) -> Result<OwnedFd, Errno> {
         return Err(Errno::BADF);
     }
     #[expect(unsafe_code, reason = "a number says nothing of who owns it")]
-    // SAFETY: it is open, as has just been seen, and stays so for the one call below: lines are opened before other threads are
-    // started, and the number was given by whoever started this process.
+    // SAFETY: it is open, as has just been seen, and stays so for the one call below: lines are opened before other
+    // threads are started, and the number was given by whoever started this process.
     let borrowed = unsafe { BorrowedFd::borrow_raw(number) };
     duplicate(borrowed)
 }
@@ -456,10 +460,12 @@ fn listen(path: &Path) -> io::Result<Listener> {
     Ok(Listener(listen_at(path)?, path.to_owned()))
 }
 
-/// Listens on a Unix socket, which is made here and waits for nothing; one on which nobody listens any more is replaced.
+/// Listens on a Unix socket, which is made here and waits for nothing; one on which nobody listens any more is
+/// replaced.
 ///
 /// # Errors
-/// Those of `bind(2)`: `AddrInUse` where somebody listens there, or where there is a file that is no socket, and says which.
+/// Those of `bind(2)`: `AddrInUse` where somebody listens there, or where there is a file that is no socket, and says
+/// which.
 pub fn listen_at(path: &Path) -> io::Result<UnixListener> {
     clear(path)?;
     let listener = UnixListener::bind(path)?;

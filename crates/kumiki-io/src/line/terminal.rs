@@ -26,7 +26,8 @@ impl Settings {
         Self(None)
     }
 
-    /// Makes `descriptor` one that never waits, and raw where it is a terminal, with a `speed` in bits per second where one is given.
+    /// Makes `descriptor` one that never waits, and raw where it is a terminal, with a `speed` in bits per second where
+    /// one is given.
     pub(super) fn of_line(descriptor: BorrowedFd<'_>, speed: Option<u32>) -> Result<Self, Errno> {
         let terminal = if isatty(descriptor) {
             let before = tcgetattr(descriptor)?;
@@ -64,8 +65,8 @@ fn set_raw(descriptor: BorrowedFd<'_>, mut terminal: Termios, speed: Option<u32>
     tcsetattr(descriptor, OptionalActions::Now, &terminal)
 }
 
-/// A new pseudo terminal: our side, which never waits, and the name of the other, which is raw. Until somebody opens that, it is
-/// hung up.
+/// A new pseudo terminal: our side, which never waits, and the name of the other, which is raw. Until somebody opens
+/// that, it is hung up.
 pub(super) fn new_pair() -> Result<(OwnedFd, String), Errno> {
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
     grantpt(&master)?;

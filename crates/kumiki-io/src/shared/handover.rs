@@ -29,7 +29,8 @@ pub fn send(socket: impl AsFd, parts: &[&[u8]], descriptor: Option<BorrowedFd<'_
     Ok(rustix::io::retry_on_intr(|| sendmsg(&socket, &parts, &mut beside, SendFlags::NOSIGNAL))?)
 }
 
-/// Waits for what comes next: how many octets of `buffer` it fills, and the descriptor that came with it. No octets: the other process has gone.
+/// Waits for what comes next: how many octets of `buffer` it fills, and the descriptor that came with it. No octets:
+/// the other process has gone.
 ///
 /// # Errors
 /// Those of `recvmsg(2)`.

@@ -26,7 +26,8 @@ pub struct Region {
     descriptor: OwnedFd,
 }
 
-// SAFETY: all that is reached through the pointer are atomics, which any thread may use at any time; the mapping is of the process.
+// SAFETY: all that is reached through the pointer are atomics, which any thread may use at any time; the mapping is of
+// the process.
 #[expect(unsafe_code, reason = "a pointer says nothing of threads")]
 unsafe impl Send for Region {}
 // SAFETY: as above.
@@ -80,8 +81,9 @@ fn octets(words: usize) -> io::Result<usize> {
 impl Memory for Region {
     #[expect(unsafe_code, reason = "the compiler cannot know how long the mapping is")]
     fn words(&self) -> &[AtomicU64] {
-        // SAFETY: `map` has mapped so many words, readable and writable, at the boundary of a page; they stay mapped until `self` is dropped, and cannot
-        // become fewer, as the seals say. Every pattern of bits is a word. Other processes change them, and nothing but atomics ever reads them here.
+        // SAFETY: `map` has mapped so many words, readable and writable, at the boundary of a page; they stay mapped
+        // until `self` is dropped, and cannot become fewer, as the seals say. Every pattern of bits is a word. Other
+        // processes change them, and nothing but atomics ever reads them here.
         unsafe { core::slice::from_raw_parts(self.first.as_ptr(), self.words) }
     }
 }

@@ -8,8 +8,9 @@
 //! | Waiting | is left to whoever has the ring: each side says in the memory that it waits, and [`Sender::must_ring`] and [`Receiver::must_ring`] whether the other does |
 //! | Left out | several senders, several receivers |
 //!
-//! Each side keeps its own position in memory of its own and only ever writes it to the shared memory; what it reads there is the other's position, once, and
-//! it is checked against its own. So the worst that another process can do is to send nonsense, or to break the ring, which ends with [`Broken`].
+//! Each side keeps its own position in memory of its own and only ever writes it to the shared memory; what it reads
+//! there is the other's position, once, and it is checked against its own. So the worst that another process can do is
+//! to send nonsense, or to break the ring, which ends with [`Broken`].
 
 use core::fmt;
 use std::sync::Arc;
@@ -95,7 +96,8 @@ struct RingRegion<M> {
 
 impl<M: Memory> RingRegion<M> {
     /// # Panics
-    /// Where there is no such part of the memory, or the words for records are not a power of two: who makes a ring has the memory.
+    /// Where there is no such part of the memory, or the words for records are not a power of two: who makes a ring has
+    /// the memory.
     fn new(memory: Arc<M>, control: usize, capacity: usize) -> Self {
         assert!(
             capacity.is_power_of_two() && control + CONTROL + capacity <= memory.words().len(),
@@ -126,7 +128,8 @@ impl<M: Memory> RingRegion<M> {
         &self.slots()[self.slot(position)]
     }
 
-    /// The words from a position on, `n` of them, which is no more than the capacity: up to the end of the memory, and from its beginning on.
+    /// The words from a position on, `n` of them, which is no more than the capacity: up to the end of the memory, and
+    /// from its beginning on.
     #[cfg(not(loom))]
     fn span(&self, position: u64, n: usize) -> (&[AtomicU64], &[AtomicU64]) {
         let (front, back) = self.slots().split_at(self.slot(position));
@@ -358,7 +361,8 @@ impl<M: Memory> Receiver<M> {
         Message::from_page(Page::build(octets, |own| {
             let (whole, rest) = own.as_chunks_mut::<8>();
             let mut slots = front.iter().chain(back);
-            // Two loops over what lies in one piece each: one over both at once looks at every word which of them it is in.
+            // Two loops over what lies in one piece each: one over both at once looks at every word which of them it is
+            // in.
             let (first, second) = whole.split_at_mut(whole.len().min(front.len()));
             for (pieces, slots) in [(first, front), (second, back)] {
                 for (own, slot) in pieces.iter_mut().zip(slots) {

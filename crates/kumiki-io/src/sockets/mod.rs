@@ -7,16 +7,16 @@
 //! | Around | a [`Stream`] for each connection: its limits, its credit both ways |
 //! | Left out | half-closed connections, as of [`Stream`]: what waits when the peer ends is lost; urgent data; notices; Unix sockets; names, which somebody else looks up |
 //!
-//! One descriptor stands for all sockets (`epoll`), so an executor waits for one thing however many connections there are. Each that is ready
-//! is served one piece at a time, in turn.
+//! One descriptor stands for all sockets (`epoll`), so an executor waits for one thing however many connections there
+//! are. Each that is ready is served one piece at a time, in turn.
 //!
-//! `Open` with an address calls: the connection is made without waiting, and `Opened` or `Aborted` says what came of it. A passive
-//! `Open` listens; of those who call as many are offered as its backlog has room for, and the others wait in the kernel's queue, as they do
-//! when there are as many connections as may be ([`SocketsConfig::most`]), or as many descriptors. `Abort` resets a connection; `Release` ends it when all
-//! that was handed over has been written.
+//! `Open` with an address calls: the connection is made without waiting, and `Opened` or `Aborted` says what came of
+//! it. A passive `Open` listens; of those who call as many are offered as its backlog has room for, and the others wait
+//! in the kernel's queue, as they do when there are as many connections as may be ([`SocketsConfig::most`]), or as many
+//! descriptors. `Abort` resets a connection; `Release` ends it when all that was handed over has been written.
 //!
-//! What of [`Quality`] the kernel can do it is asked for: small segments, keep-alives, the user timeout. Where nothing is said, small
-//! segments are not held back and an idle peer is asked after a minute.
+//! What of [`Quality`] the kernel can do it is asked for: small segments, keep-alives, the user timeout. Where nothing
+//! is said, small segments are not held back and an idle peer is asked after a minute.
 
 use std::collections::VecDeque;
 use std::io;
@@ -110,7 +110,8 @@ pub struct Sockets {
     counters: Arc<SocketsCounters>,
 }
 
-/// A listener that does not wait, and as many callers in front of it as the kernel lets it have; with port 0 the operating system chooses one, so where it is, is told.
+/// A listener that does not wait, and as many callers in front of it as the kernel lets it have; with port 0 the
+/// operating system chooses one, so where it is, is told.
 ///
 /// # Errors
 /// [`SocketsError`], which says what would help.
@@ -164,8 +165,8 @@ impl Sockets {
         })
     }
 
-    /// Takes a port before anybody listens there, so that it is known at once whether it can be had; with port 0 the operating system
-    /// chooses. The passive open that names this address has it; until then callers wait.
+    /// Takes a port before anybody listens there, so that it is known at once whether it can be had; with port 0 the
+    /// operating system chooses. The passive open that names this address has it; until then callers wait.
     ///
     /// # Errors
     /// [`SocketsError`], which says what would help.

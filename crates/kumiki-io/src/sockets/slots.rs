@@ -1,4 +1,5 @@
-//! Where sockets are kept: by handles that know when what they named is gone, each beside what the kernel watches of it.
+//! Where sockets are kept: by handles that know when what they named is gone, each beside what the kernel watches of
+//! it.
 
 use kumiki_graph::Handle;
 use rustix::event::epoll::EventFlags;

@@ -106,9 +106,10 @@ pub(super) fn control<const OPCODE: Opcode>(file: &OwnedFd, request: &mut Reques
                 || OPCODE == SIOCSIFTXQLEN
         );
     }
-    // SAFETY: every request that the assertion above lets through takes a pointer to a `struct ifreq` and reads or writes
-    // within it. `Request` has its size (40 octets where pointers have 64 bits, and no less than its 32 elsewhere) and the
-    // alignment of its strictest member, is plain octets of which every value is valid, and is borrowed for the whole call.
+    // SAFETY: every request that the assertion above lets through takes a pointer to a `struct ifreq` and reads or
+    // writes within it. `Request` has its size (40 octets where pointers have 64 bits, and no less than its 32
+    // elsewhere) and the alignment of its strictest member, is plain octets of which every value is valid, and is
+    // borrowed for the whole call.
     unsafe { ioctl(file, Updater::<OPCODE, Request>::new(request)) }
 }
 
@@ -124,15 +125,17 @@ pub(super) fn opened_as(file: &OwnedFd) -> Result<(String, u16), Errno> {
 /// [`SIOCSIFADDR`] on `socket`, which is one of IPv6.
 #[expect(unsafe_code, reason = "a request is a number and a pointer to the kernel")]
 pub(super) fn set_ipv6_address(socket: &OwnedFd, request: &mut Request6) -> Result<(), Errno> {
-    // SAFETY: on a socket of IPv6 this request takes a pointer to a `struct in6_ifreq`, whose layout `Request6` has, and reads
-    // it. On any other socket it would take a `struct ifreq`, which is longer: the only caller opens one of IPv6 before.
+    // SAFETY: on a socket of IPv6 this request takes a pointer to a `struct in6_ifreq`, whose layout `Request6` has,
+    // and reads it. On any other socket it would take a `struct ifreq`, which is longer: the only caller opens one of
+    // IPv6 before.
     unsafe { ioctl(socket, Updater::<SIOCSIFADDR, Request6>::new(request)) }
 }
 
 /// [`TUNSETOFFLOAD`]: what the kernel need not do before it hands over a packet.
 #[expect(unsafe_code, reason = "a request is a number and an argument")]
 pub(super) fn set_offload(file: &OwnedFd, offloads: usize) -> Result<(), Errno> {
-    // SAFETY: this request takes its argument by value, and neither reads nor writes memory of ours; on a file that is no TUN device it is refused.
+    // SAFETY: this request takes its argument by value, and neither reads nor writes memory of ours; on a file that is
+    // no TUN device it is refused.
     unsafe { ioctl(file, IntegerSetter::<TUNSETOFFLOAD>::new_usize(offloads)) }
 }
 
@@ -146,7 +149,8 @@ pub(super) fn set_header_len(file: &OwnedFd, octets: i32) -> Result<(), Errno> {
 /// [`TUNSETLINK`]: the hardware type that the interface has from now on.
 #[expect(unsafe_code, reason = "a request is a number and an argument")]
 pub(super) fn set_link(file: &OwnedFd, link: usize) -> Result<(), Errno> {
-    // SAFETY: this request takes its argument by value, and neither reads nor writes memory of ours; on a file that is no TUN device it is refused.
+    // SAFETY: this request takes its argument by value, and neither reads nor writes memory of ours; on a file that is
+    // no TUN device it is refused.
     unsafe { ioctl(file, IntegerSetter::<TUNSETLINK>::new_usize(link)) }
 }
 

@@ -90,7 +90,8 @@ impl KernelEnd {
         control::<SIOCSIFMTU>(&socket, &mut asked).map_err(self.failed("cannot set the kernel's MTU"))
     }
 
-    /// Sets how many packets, or super-segments, may wait in the kernel for us to read them, on each queue of the device; the kernel drops more.
+    /// Sets how many packets, or super-segments, may wait in the kernel for us to read them, on each queue of the
+    /// device; the kernel drops more.
     ///
     /// # Errors
     /// [`TunError`] where the kernel refuses.
@@ -102,8 +103,8 @@ impl KernelEnd {
             .map_err(self.failed("cannot set the length of the kernel's queue"))
     }
 
-    /// Sets the kernel's address and the length of its prefix, and for IPv4 that of the one host behind the device. Of IPv6 it is
-    /// one address more.
+    /// Sets the kernel's address and the length of its prefix, and for IPv4 that of the one host behind the device. Of
+    /// IPv6 it is one address more.
     ///
     /// # Errors
     /// [`TunError`] where the kernel refuses.
@@ -135,7 +136,8 @@ impl KernelEnd {
         }
     }
 
-    /// Whether it is up and has these addresses, each with the length of its prefix, and this MTU: then there is nothing that could be set. Anybody may ask.
+    /// Whether it is up and has these addresses, each with the length of its prefix, and this MTU: then there is
+    /// nothing that could be set. Anybody may ask.
     #[must_use]
     pub fn is_as(&self, addresses: &[(IpAddr, u8)], mtu: u16) -> bool {
         let (ipv4, ipv6): (Vec<_>, Vec<_>) = addresses.iter().partition(|(address, _)| address.is_ipv4());
@@ -178,7 +180,8 @@ impl KernelEnd {
 
     /// Keeps the kernel from making an address of IPv6 for the link by itself, where it can be kept from it.
     pub fn leave_link_local_to_us(&self) {
-        // 1: none (Documentation/networking/ip-sysctl.rst, addr_gen_mode). There is no such file where there is no IPv6.
+        // 1: none (Documentation/networking/ip-sysctl.rst, addr_gen_mode). There is no such file where there is no
+        // IPv6.
         let path = format!("/proc/sys/net/ipv6/conf/{}/addr_gen_mode", self.name);
         let _ = std::fs::write(path, "1");
     }
@@ -201,8 +204,8 @@ impl KernelEnd {
     }
 }
 
-/// Waits until the kernel uses an address of IPv6: at once as a rule, and later where other work keeps it from that. Where it takes longer than some seconds, what comes first is lost
-/// as on any line.
+/// Waits until the kernel uses an address of IPv6: at once as a rule, and later where other work keeps it from that.
+/// Where it takes longer than some seconds, what comes first is lost as on any line.
 pub(super) fn wait_for(address: Ipv6Addr) {
     let millisecond = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
     for _ in 0..3000 {
@@ -213,8 +216,9 @@ pub(super) fn wait_for(address: Ipv6Addr) {
     }
 }
 
-/// Whether the kernel has found that nobody else has `address`, and has made its route to itself, without which it takes nothing that is sent there. In the namespace of this thread,
-/// which may be another one than that of the process.
+/// Whether the kernel has found that nobody else has `address`, and has made its route to itself, without which it
+/// takes nothing that is sent there. In the namespace of this thread, which may be another one than that of the
+/// process.
 pub(super) fn is_used(address: Ipv6Addr) -> io::Result<bool> {
     fn flags(word: Option<&&str>) -> u32 {
         word.and_then(|word| u32::from_str_radix(word, 16).ok()).unwrap_or(0)

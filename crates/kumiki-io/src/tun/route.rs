@@ -107,7 +107,8 @@ impl KernelEnd {
         self.add_route(None, by).map_err(self.failed("cannot set the default route"))
     }
 
-    /// Sends what is for `network`, of which the prefix has this length, by a router on this interface, which must be up.
+    /// Sends what is for `network`, of which the prefix has this length, by a router on this interface, which must be
+    /// up.
     ///
     /// # Errors
     /// [`TunError`] where the kernel refuses.
@@ -143,7 +144,8 @@ impl KernelEnd {
     }
 }
 
-/// Whether a line of `/proc/net/route` or, of IPv6, `/proc/net/ipv6_route` leads to a network by the interface called `name`. `None` where it says something else.
+/// Whether a line of `/proc/net/route` or, of IPv6, `/proc/net/ipv6_route` leads to a network by the interface called
+/// `name`. `None` where it says something else.
 fn is_way(line: &str, name: &str, (network, prefix): (IpAddr, u8)) -> Option<bool> {
     let words: Vec<&str> = line.split_whitespace().collect();
     match (network, words.as_slice()) {

@@ -12,12 +12,13 @@ const LINUX: Ipv4Addr = Ipv4Addr::new(10, 97, 0, 1);
 const OURS: [u8; 4] = [10, 97, 0, 2];
 const MAC: [u8; 6] = [2, 0, 0, 0, 0, 7];
 
-/// Runs `test` where there are no interfaces but those it makes. Where no namespace or device can be had nothing is tested, which is
-/// said, and is a failure with `KUMIKI_REQUIRE_NETNS` set.
+/// Runs `test` where there are no interfaces but those it makes. Where no namespace or device can be had nothing is
+/// tested, which is said, and is a failure with `KUMIKI_REQUIRE_NETNS` set.
 fn in_a_namespace(test: fn()) {
     let thread = std::thread::spawn(move || {
         #[expect(unsafe_code, reason = "a namespace is of the whole thread")]
-        // SAFETY: this thread has no descriptors of its own and shares none by it; a network namespace changes nothing else.
+        // SAFETY: this thread has no descriptors of its own and shares none by it; a network namespace changes nothing
+        // else.
         let own = unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) };
         let probe = own.map_err(|why| why.to_string()).and_then(|()| {
             let probe = Tun::open("probe", 1500).map_err(|why| why.to_string())?;
@@ -42,7 +43,8 @@ fn opened(layer: Layer, packets: Packets) -> Tun {
     tun
 }
 
-/// The next packet or frame that `wanted` takes. What is read so is there already, or comes of what the kernel does at once.
+/// The next packet or frame that `wanted` takes. What is read so is there already, or comes of what the kernel does at
+/// once.
 fn next(tun: &mut Tun, wanted: impl Fn(&[u8]) -> bool) -> Message {
     for _ in 0..1000 {
         match tun.receive().unwrap() {
@@ -74,7 +76,8 @@ fn is_intact(packet: &[u8]) -> bool {
         && pseudo(packet).plus(Sum::of(&packet[20..])).is_valid()
 }
 
-/// IPv4 from us to Linux, with the sum of the pseudo header where the checksum is, which stands `field` octets behind IP.
+/// IPv4 from us to Linux, with the sum of the pseudo header where the checksum is, which stands `field` octets behind
+/// IP.
 fn to_linux(protocol: u8, field: usize, payload: &[u8]) -> Vec<u8> {
     let mut packet = vec![0x45, 0, 0, 0, 0, 1, 0, 0, 64, protocol, 0, 0];
     packet.extend(OURS);

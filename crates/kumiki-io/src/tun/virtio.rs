@@ -1,4 +1,5 @@
-//! Packets with the header of a virtual network card in front: super-segments, and checksums that are yet to be written.
+//! Packets with the header of a virtual network card in front: super-segments, and checksums that are yet to be
+//! written.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, IoSliceMut};
@@ -67,7 +68,8 @@ impl Virtio {
         self.cuts
     }
 
-    /// The next packet or super-segment. One of which its header says what cannot be is dropped, as a network card drops a bad frame.
+    /// The next packet or super-segment. One of which its header says what cannot be is dropped, as a network card
+    /// drops a bad frame.
     pub(super) fn receive(&mut self, file: &OwnedFd) -> io::Result<Option<Message>> {
         loop {
             if let Some(datagram) = self.arrived.pop_front() {
@@ -153,7 +155,8 @@ fn write_behind(file: &OwnedFd, header: &Header, packet: &Message, spare: &mut V
     write(file, &front, packet, spare)
 }
 
-/// Writes `front` and `packet` in one call, from where they lie. `spare` is for a packet that lies nowhere, or in many pieces.
+/// Writes `front` and `packet` in one call, from where they lie. `spare` is for a packet that lies nowhere, or in many
+/// pieces.
 pub(super) fn write(file: &OwnedFd, front: &[u8], packet: &Message, spare: &mut Vec<u8>) -> Result<(), Errno> {
     let mut slices = [IoSlice::new(&[]); PIECES];
     let mut used = 0;

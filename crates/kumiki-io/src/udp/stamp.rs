@@ -24,12 +24,12 @@ struct Stamp {
     nanos: i64,
 }
 
-/// How long ago the datagram came that was read last; `None` where that is not known, as at the first time of asking, which makes
-/// the kernel note it from then on.
+/// How long ago the datagram came that was read last; `None` where that is not known, as at the first time of asking,
+/// which makes the kernel note it from then on.
 #[expect(unsafe_code, reason = "a request is a number and a place for the answer")]
 pub(super) fn since_last_arrival(socket: BorrowedFd<'_>) -> Option<Duration> {
-    // SAFETY: the request writes a `struct __kernel_timespec`, two integers of 64 bits, whose layout `Stamp` has and of which every
-    // value is valid; it writes all of it wherever it does not fail.
+    // SAFETY: the request writes a `struct __kernel_timespec`, two integers of 64 bits, whose layout `Stamp` has and of
+    // which every value is valid; it writes all of it wherever it does not fail.
     let stamp = unsafe { ioctl(socket, Getter::<SIOCGSTAMPNS, Stamp>::new()) }.ok()?;
     // The same clock, which is not monotonic: only the difference is used, and only where it makes sense.
     let now = clock_gettime(ClockId::Realtime);

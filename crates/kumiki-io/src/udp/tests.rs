@@ -107,8 +107,8 @@ fn a_port_that_is_taken_is_an_error_that_says_so() {
     assert!(error.contains("Another socket has this port"), "{error}");
 }
 
-/// The two clocks agree on how long something lay there at least; how much longer depends on the machine. The kernel begins to
-/// note times a little after it was asked to.
+/// The two clocks agree on how long something lay there at least; how much longer depends on the machine. The kernel
+/// begins to note times a little after it was asked to.
 #[test]
 #[cfg(target_os = "linux")]
 fn the_kernel_tells_how_long_a_unit_had_been_there() {

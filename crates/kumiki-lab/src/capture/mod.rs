@@ -8,9 +8,9 @@
 //! | Comments | `dropped:` and the reason, where the graph threw a PDU away before it came to another tap |
 //! | Left out | cells, and what the media do to frames: taps are in hosts. Super-segments are not cut |
 //!
-//! Times are those at which a primitive crossed, in nanoseconds since the start of the run. One file can hold several hosts,
-//! and then shows each packet once for each host that it passed; a reader that follows connections takes the second for a
-//! retransmission, so give it the capture of one host ([`pcapng`] of one [`Captured`]).
+//! Times are those at which a primitive crossed, in nanoseconds since the start of the run. One file can hold several
+//! hosts, and then shows each packet once for each host that it passed; a reader that follows connections takes the
+//! second for a retransmission, so give it the capture of one host ([`pcapng`] of one [`Captured`]).
 
 use core::fmt;
 use core::str::FromStr;
@@ -196,8 +196,8 @@ pub struct Captured {
 }
 
 impl Captured {
-    /// Puts the access points of `host` on record that `layers` asks for. `kind_of` gives the kind of the node or device of a
-    /// name.
+    /// Puts the access points of `host` on record that `layers` asks for. `kind_of` gives the kind of the node or
+    /// device of a name.
     pub fn tap(
         layers: &Layers,
         host: &mut Host,
@@ -247,11 +247,11 @@ pub fn pcapng<W: Write>(captured: &[Captured], out: W) -> Result<W, CaptureError
     cut(captured, 0, out)
 }
 
-/// Writes what was `captured` as pcapng, in order of time, of each PDU with what stands before it no more than the first `snaplen` octets, or all where that
-/// is 0; hands `out` back, flushed.
+/// Writes what was `captured` as pcapng, in order of time, of each PDU with what stands before it no more than the
+/// first `snaplen` octets, or all where that is 0; hands `out` back, flushed.
 ///
-/// `out` gets many short writes: hand over a [`std::io::BufWriter`] where that matters. Where several things happened at one
-/// instant, those of one host keep their order, and hosts come in the order of `captured`.
+/// `out` gets many short writes: hand over a [`std::io::BufWriter`] where that matters. Where several things happened
+/// at one instant, those of one host keep their order, and hosts come in the order of `captured`.
 ///
 /// # Errors
 /// [`CaptureError`] where `out` refuses, or a PDU has 2 GiB or more.

@@ -7,7 +7,8 @@
 //! | The file | has no name, so that a run that ends early leaves nothing; only its owner could open it |
 //! | Left out | several hosts in one capture |
 //!
-//! Hosts do things before their time has come: records come in order of what was done first, and are put in order of time here.
+//! Hosts do things before their time has come: records come in order of what was done first, and are put in order of
+//! time here.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -21,7 +22,8 @@ use kumiki_pcapng::{CaptureError, Packet, PcapNg, sunatm};
 use super::trace::{Connection, TraceError, write_csv};
 use super::{Captured, Content, Form, Tap, Writer, channel, comment, direction};
 
-/// What a record in the file begins with: when it was, at which interface, what is so of it, why it was thrown away, how long it was, and how many octets follow.
+/// What a record in the file begins with: when it was, at which interface, what is so of it, why it was thrown away,
+/// how long it was, and how many octets follow.
 const HEAD: usize = 8 + 4 + 1 + 2 + 8 + 4;
 const DOWN: u8 = 1;
 /// A virtual channel stands before it.
@@ -77,8 +79,8 @@ pub enum Contents {
 }
 
 impl Spool {
-    /// For what the taps of `host` see, of each PDU no more than the first `snaplen` octets, or all where that is 0; in memory, or in a file on the
-    /// file system of `directory`.
+    /// For what the taps of `host` see, of each PDU no more than the first `snaplen` octets, or all where that is 0; in
+    /// memory, or in a file on the file system of `directory`.
     ///
     /// # Errors
     /// Those of the file system.

@@ -16,8 +16,8 @@ pub struct Stream<W: Write> {
 }
 
 impl<W: Write> Stream<W> {
-    /// Puts on record what crosses the access point between `upper`, of the kind `kind`, and the device `lower`, and begins a
-    /// capture of it in `out`, of each packet the first `snaplen` octets, or all where that is 0.
+    /// Puts on record what crosses the access point between `upper`, of the kind `kind`, and the device `lower`, and
+    /// begins a capture of it in `out`, of each packet the first `snaplen` octets, or all where that is 0.
     ///
     /// # Errors
     /// [`CaptureError`] where `out` refuses.
@@ -33,8 +33,8 @@ impl<W: Write> Stream<W> {
         Ok(Self { file, interfaces, writer: Writer::new(snaplen) })
     }
 
-    /// As [`Stream::new`], of several access points: each of a node above, its kind, and what is below. The interfaces of the capture are
-    /// called as the nodes above.
+    /// As [`Stream::new`], of several access points: each of a node above, its kind, and what is below. The interfaces
+    /// of the capture are called as the nodes above.
     ///
     /// # Errors
     /// As [`Stream::new`].
@@ -73,7 +73,8 @@ impl<W: Write> Stream<W> {
     }
 }
 
-/// Puts the access point between `upper` and `lower` on record, as the interface `name` of `file`, which has the first `snaplen` octets of each packet.
+/// Puts the access point between `upper` and `lower` on record, as the interface `name` of `file`, which has the first
+/// `snaplen` octets of each packet.
 fn tap<W: Write>(
     graph: &mut Graph,
     (upper, kind): (&str, &str),

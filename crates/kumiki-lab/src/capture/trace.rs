@@ -81,8 +81,8 @@ pub enum TraceError {
     Json(#[from] serde_json::Error),
 }
 
-/// Takes the traces of all TCPs of hosts of `world` that keep any (`tcp::Config::trace`): by host and node, those of connections that
-/// are over first. They are not in these any more, for a long run has none to spare in memory.
+/// Takes the traces of all TCPs of hosts of `world` that keep any (`tcp::Config::trace`): by host and node, those of
+/// connections that are over first. They are not in these any more, for a long run has none to spare in memory.
 pub fn collect(world: &mut World) -> Vec<Connection> {
     let mut all = Vec::new();
     for id in (0..world.hosts().count()).map(HostId) {
@@ -197,8 +197,8 @@ impl Connection {
         plot::sequence(&self.name(), || self.each_row())
     }
 
-    /// As [`Connection::sequence_figure`], for xplot: white arrows and lines for data, red ones for what is retransmitted, green
-    /// for acknowledgments, yellow for the window's right edge.
+    /// As [`Connection::sequence_figure`], for xplot: white arrows and lines for data, red ones for what is
+    /// retransmitted, green for acknowledgments, yellow for the window's right edge.
     #[must_use]
     pub fn to_xpl(&self) -> String {
         plot::xpl(&self.name(), &self.rows())

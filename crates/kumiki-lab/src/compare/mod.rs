@@ -1,4 +1,5 @@
-//! Several results side by side: the value of each at every point that they share, the difference, and how sure that is.
+//! Several results side by side: the value of each at every point that they share, the difference, and how sure that
+//! is.
 //!
 //! | | |
 //! |---|---|
@@ -67,7 +68,8 @@ pub struct Comparison {
     /// What is compared; the first is what the others are compared with.
     sides: Vec<String>,
     points: Vec<Compared>,
-    /// How many points the baseline and another one have, and how many differences of these are none at all, to the last digit.
+    /// How many points the baseline and another one have, and how many differences of these are none at all, to the
+    /// last digit.
     shared: usize,
     equal: usize,
     /// How many points they have both that lack the value in one of the two.
@@ -126,7 +128,8 @@ impl Difference {
             value,
             percent: Some(100.0 * value / baseline.mean.abs()).filter(|percent| percent.is_finite()),
             half_width: stats::difference_half_width(baseline, other, level)
-                // Of single runs that have intervals of their own: errors that know nothing of each other add up by their squares.
+                // Of single runs that have intervals of their own: errors that know nothing of each other add up by
+                // their squares.
                 .or_else(|| Some(baseline.half_width?.hypot(other.half_width?))),
         }
     }
@@ -138,7 +141,8 @@ impl Difference {
     }
 }
 
-/// How large a difference may be. Written `3%`, `-3%` where only less than the baseline is too much, `+3%` where only more is.
+/// How large a difference may be. Written `3%`, `-3%` where only less than the baseline is too much, `+3%` where only
+/// more is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Allowance {
     percent: f64,
@@ -175,8 +179,8 @@ impl Comparison {
     ///
     /// # Errors
     ///
-    /// [`ScenarioError`] where there are fewer than two, where none is called like the baseline, where a source lacks the value, or a file of measurements lacks a column
-    /// that says which point is meant.
+    /// [`ScenarioError`] where there are fewer than two, where none is called like the baseline, where a source lacks
+    /// the value, or a file of measurements lacks a column that says which point is meant.
     pub fn new(mut sources: Vec<Source>, options: &Options) -> Result<Self, ScenarioError> {
         if sources.len() < 2 {
             return Err(ScenarioError::new("only one result").expected("two or more to compare"));

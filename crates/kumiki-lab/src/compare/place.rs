@@ -1,4 +1,5 @@
-//! What measurements are of beside results: which paper's figure, which load, which flow; and what of them is not looked at.
+//! What measurements are of beside results: which paper's figure, which load, which flow; and what of them is not
+//! looked at.
 
 use std::collections::BTreeSet;
 

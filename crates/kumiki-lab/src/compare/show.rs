@@ -135,7 +135,8 @@ impl Comparison {
         said
     }
 
-    /// Of each paper's figure two panels: the values, and the differences in per cent. Empty where no point is in two results.
+    /// Of each paper's figure two panels: the values, and the differences in per cent. Empty where no point is in two
+    /// results.
     #[must_use]
     pub fn figures(&self) -> Vec<Figure> {
         let mut groups: Vec<(String, Vec<&Compared>)> = Vec::new();
@@ -210,7 +211,8 @@ impl Comparison {
         vec![figure(title, y, values, own), figure(format!("Difference from {baseline}"), percent, differences, bars)]
     }
 
-    /// The horizontal axis: the one asked for, else the first varied name that has several numbers, else the points by name.
+    /// The horizontal axis: the one asked for, else the first varied name that has several numbers, else the points by
+    /// name.
     fn axis(&self, points: &[&Compared]) -> Option<Horizontal> {
         let values = |name: &str| -> Vec<f64> {
             let mut values: Vec<f64> = points.iter().filter_map(|point| number(parameter(point, name)?)).collect();

@@ -90,7 +90,8 @@ impl<'a> PointColumns<'a> {
     }
 }
 
-/// Half the interval that a `value` has of its own, and its level where that is known: in columns of its file (`interval`), or, of goodput (`is_goodput`), by batches.
+/// Half the interval that a `value` has of its own, and its level where that is known: in columns of its file
+/// (`interval`), or, of goodput (`is_goodput`), by batches.
 fn own_interval(
     (record, value): (Record<'_>, f64),
     interval: Option<&Interval>,
@@ -105,7 +106,8 @@ fn own_interval(
 }
 
 impl Side {
-    /// The runs of `source`, of which `names` tell points apart. `left_out` gets what is said of measurements without a value.
+    /// The runs of `source`, of which `names` tell points apart. `left_out` gets what is said of measurements without a
+    /// value.
     pub(super) fn of(
         source: &Source,
         (value, names): (&str, &[String]),
@@ -203,7 +205,8 @@ impl Sides {
         Compared { key: key.clone(), sides: summaries, varied: varied.unwrap_or_default() }
     }
 
-    /// The points with a value that are not shared, by the sides that have them, which are of these `sources`: how they are called.
+    /// The points with a value that are not shared, by the sides that have them, which are of these `sources`: how they
+    /// are called.
     pub(super) fn alone(&self, sources: &[Source]) -> Vec<(String, Vec<String>)> {
         let mut all: BTreeMap<Vec<usize>, Vec<String>> = BTreeMap::new();
         for key in self.points().into_iter().filter(|key| self.with_value(key) > 0 && !self.share(key)) {

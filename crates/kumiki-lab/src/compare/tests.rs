@@ -172,7 +172,8 @@ fn what_results_come_from_is_told_where_it_differs() {
     assert_eq!(same, ["run.json says the same of all: scenarios, options, version, profiles"]);
 }
 
-/// A file that was copied, changed and run has another name; a scenario that one of them alone has is that of none of the other's.
+/// A file that was copied, changed and run has another name; a scenario that one of them alone has is that of none of
+/// the other's.
 #[test]
 fn scenarios_of_files_with_other_names_are_compared() {
     let run = |names: &[(&str, u32)]| {

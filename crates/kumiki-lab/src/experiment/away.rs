@@ -84,7 +84,8 @@ impl PathOutages {
         told.map(|(_, words)| words.clone()).collect()
     }
 
-    /// Whether most of what was lost of echoes, or of these `units`, which were written for that `time` since `from`, left while its way was not there.
+    /// Whether most of what was lost of echoes, or of these `units`, which were written for that `time` since `from`,
+    /// left while its way was not there.
     pub(super) fn took_most(&self, units: Option<&Units>, (from, time): (Instant, Duration)) -> bool {
         if let Some(echoes) = self.echoes {
             return echoes.left_in_vain * 2 > echoes.lost && echoes.lost > 0;

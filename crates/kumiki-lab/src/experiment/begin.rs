@@ -9,7 +9,8 @@ use kumiki_sim::{HostId, World};
 use super::load::Load;
 use crate::workload::{Ping, RpcClient, Sink, UdpSink, UdpSource};
 
-/// Tells the programs of `loads`, and TCP on their hosts, that what was so far is not measured. They go on as they would.
+/// Tells the programs of `loads`, and TCP on their hosts, that what was so far is not measured. They go on as they
+/// would.
 pub(super) fn begin(world: &mut World, hosts: &BTreeMap<String, HostId>, loads: &BTreeMap<String, Load>) {
     let now = world.now();
     for load in loads.values().filter(|load| !load.is_measured_whole()) {

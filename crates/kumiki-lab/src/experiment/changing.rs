@@ -115,7 +115,8 @@ impl LiveLine {
         Ok(usize::from(!self.ends.first().is_some_and(|end| medium::is_named(toward, end))))
     }
 
-    /// Whether it can change so: what `step` says of both ways, and `queue` where what waits for it, or what it adds to frames, is to change.
+    /// Whether it can change so: what `step` says of both ways, and `queue` where what waits for it, or what it adds to
+    /// frames, is to change.
     ///
     /// # Errors
     /// A [`ScenarioError`] that says what would be right.

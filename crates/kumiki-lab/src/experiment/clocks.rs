@@ -1,7 +1,7 @@
 //! Clocks of lines that each run draws.
 //!
-//! Lines that are equally fast keep their phase for ever, and a switch or a queue that several of them fill finds them in the same order each time. Real clocks differ by some parts
-//! per million.
+//! Lines that are equally fast keep their phase for ever, and a switch or a queue that several of them fill finds them
+//! in the same order each time. Real clocks differ by some parts per million.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -106,7 +106,8 @@ pub(super) fn since(before: &Counters, after: &Counters) -> Counters {
             (name.clone(), count.saturating_sub(earlier.copied().unwrap_or(0)))
         };
         let mut counts: BTreeMap<String, u64> = counts.iter().map(count).collect();
-        // What was overtaken is lost until it comes, so what was lost is no count: it follows from what are (RFC 3550, A.3).
+        // What was overtaken is lost until it comes, so what was lost is no count: it follows from what are (RFC 3550,
+        // A.3).
         if let (Some(expected), Some(received)) = (counts.get(RTP_EXPECTED), counts.get(RTP_RECEIVED)) {
             counts.insert(RTP_LOST.to_owned(), expected.saturating_sub(*received));
         }

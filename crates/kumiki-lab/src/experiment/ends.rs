@@ -1,4 +1,5 @@
-//! What the senders of transfers had done when these were opened, and when they were over: what is reported of them is what lies between.
+//! What the senders of transfers had done when these were opened, and when they were over: what is reported of them is
+//! what lies between.
 //!
 //! | | |
 //! |---|---|
@@ -38,7 +39,8 @@ impl TransferCounts {
 #[derive(Default)]
 pub(super) struct TransferEnds {
     done: BTreeMap<Pair, TransferCounts>,
-    /// Of each load the connections of its transfers, by the address of who called, and the host of that; that of an association by none, and at whichever host.
+    /// Of each load the connections of its transfers, by the address of who called, and the host of that; that of an
+    /// association by none, and at whichever host.
     callers: BTreeMap<(String, Address), (Arc<str>, Vec<Pair>)>,
 }
 
@@ -113,8 +115,9 @@ impl TransferEnds {
     }
 }
 
-/// What the connection of TCP with that sender did, of `load`. An address may come again, where one is over: then the last counts. Where the host of the sender is known
-/// nobody else is asked: of many hosts with a transfer each all would be, for each of them.
+/// What the connection of TCP with that sender did, of `load`. An address may come again, where one is over: then the
+/// last counts. Where the host of the sender is known nobody else is asked: of many hosts with a transfer each all
+/// would be, for each of them.
 fn record<'a>(
     world: &'a World,
     hosts: &'a BTreeMap<String, HostId>,

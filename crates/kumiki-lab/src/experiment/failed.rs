@@ -31,8 +31,8 @@ pub(super) struct MissingParts {
 }
 
 impl MissingParts {
-    /// What `load` lacked when it failed, or by now where that did not; nothing where it had all, came to its end, or was told why it does not: whoever is
-    /// told that knows better than who looks at hosts and lines.
+    /// What `load` lacked when it failed, or by now where that did not; nothing where it had all, came to its end, or
+    /// was told why it does not: whoever is told that knows better than who looks at hosts and lines.
     pub(super) fn of(
         (hosts, outages, power): (&BTreeMap<String, HostId>, &Outages, &Power),
         world: &World,
@@ -107,7 +107,8 @@ fn since_the_beginning(at: Instant) -> String {
     in_seconds(at.saturating_since(Instant::ZERO))
 }
 
-/// How far the file of `user` had come, of which its reader has so many octets, and why no further; `given_up` by the one who was asked for it, at that time and for that reason.
+/// How far the file of `user` had come, of which its reader has so many octets, and why no further; `given_up` by the
+/// one who was asked for it, at that time and for that reason.
 pub(super) fn unfinished(
     user: &FileUser,
     moved: u64,
@@ -193,7 +194,8 @@ struct CallProgress {
     aborted: Option<Reason>,
 }
 
-/// Why `load` has never had a connection, where it is of connections and has had none: what kept the first of its writers, and what was `gone`.
+/// Why `load` has never had a connection, where it is of connections and has had none: what kept the first of its
+/// writers, and what was `gone`.
 pub(super) fn unconnected(
     world: &World,
     hosts: &BTreeMap<String, HostId>,
@@ -225,8 +227,9 @@ fn calls(
     Some((*source.peer()?, source.sent().map(of).collect()))
 }
 
-/// Why the program on `host` that made these `calls` has never had a connection to `peer` by the `end`, where it has had none; the power of the host `failed` at some time if it did,
-/// and something else may be `gone`, which is told behind that nobody answered.
+/// Why the program on `host` that made these `calls` has never had a connection to `peer` by the `end`, where it has
+/// had none; the power of the host `failed` at some time if it did, and something else may be `gone`, which is told
+/// behind that nobody answered.
 fn never_connected(
     host: &str,
     (peer, calls): (Address, &[CallProgress]),

@@ -10,10 +10,11 @@ use super::measure::{LoadResult, lossy};
 use super::pace::Pace;
 use super::path::CrossedLine;
 
-/// Sets [`Flow::part`] of all flows that want more than they get and meet others that do. Each is compared over its own time, in which others may begin and
-/// end: with the mean of all that were there, each for as long as it was. How fast these were meanwhile `pace` knows. Calls that wait for their answers could have more as well, if
-/// that went faster, but take nothing from who has less than them: they are compared with each other too, and others are not with them. What calls have on a line is
-/// their requests or their answers, on a ring both.
+/// Sets [`Flow::part`] of all flows that want more than they get and meet others that do. Each is compared over its own
+/// time, in which others may begin and end: with the mean of all that were there, each for as long as it was. How fast
+/// these were meanwhile `pace` knows. Calls that wait for their answers could have more as well, if that went faster,
+/// but take nothing from who has less than them: they are compared with each other too, and others are not with them.
+/// What calls have on a line is their requests or their answers, on a ring both.
 pub(super) fn set_parts(loads: &BTreeMap<String, Load>, results: &mut BTreeMap<String, LoadResult>, pace: &Pace) {
     let met = met(loads, results, pace);
     for (name, result) in results.iter_mut() {
@@ -98,13 +99,15 @@ fn carried<'a>(load: &'a Load, flow: &Flow) -> BTreeMap<&'a CrossedLine, f64> {
     all
 }
 
-/// From when on `flow` was there, and for how long: where its load wrote for a part of what was measured, that part, and no longer than until it was over.
+/// From when on `flow` was there, and for how long: where its load wrote for a part of what was measured, that part,
+/// and no longer than until it was over.
 fn time_of(of: &LoadResult, flow: &Flow) -> (Instant, Duration) {
     let (began, time) = of.part.unwrap_or((flow.began, flow.time));
     (began, flow.over.map_or(time, |over| over.saturating_since(began).min(time)))
 }
 
-/// The rates in that time of a flow that had brought so many octets before it, and in the end: in 10^6 bit/s, each from one of the `looks` to the next.
+/// The rates in that time of a flow that had brought so many octets before it, and in the end: in 10^6 bit/s, each from
+/// one of the `looks` to the next.
 fn course(
     (began, time): (Instant, Duration),
     (before, in_all): (u64, u64),
@@ -225,7 +228,8 @@ mod tests {
         assert_eq!(mean(&[(0, 10, 4.0), (10, 10, 2.0)], 0), None);
     }
 
-    /// One is there for 10 ms and another for the first 5 of them: 4 * 10 + 2 * 5 by 15 flows and ms; for the other, 4 * 5 + 2 * 5 by 10.
+    /// One is there for 10 ms and another for the first 5 of them: 4 * 10 + 2 * 5 by 15 flows and ms; for the
+    /// other, 4 * 5 + 2 * 5 by 10.
     #[test]
     fn who_is_there_for_a_part_of_the_time_counts_for_that_part() {
         let both = [(0, 10, 4.0), (0, 5, 2.0), (20, 5, 9.0)];

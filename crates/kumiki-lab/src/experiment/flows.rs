@@ -33,8 +33,8 @@ pub struct Flow {
     pub octets: u64,
     /// And with what was read before.
     pub(super) octets_in_all: u64,
-    /// The longest time without progress of that in which it is measured, its beginning (from its call on) and its end included; nothing where it never brought
-    /// anything.
+    /// The longest time without progress of that in which it is measured, its beginning (from its call on) and its end
+    /// included; nothing where it never brought anything.
     pub longest_gap: Duration,
     /// From its call (the first SYN of TCP) until its reader had all, where it had an end.
     pub completion: Option<Duration>,
@@ -64,8 +64,8 @@ pub struct Flow {
     pub(super) over: Option<Instant>,
     /// Whether it had ended before it was measured.
     pub(super) was_over: bool,
-    /// Whether it has not begun and was not to begin in what is measured: what is measured over a time of its own has none, or next to none, and what is to stop had
-    /// stopped.
+    /// Whether it has not begun and was not to begin in what is measured: what is measured over a time of its own has
+    /// none, or next to none, and what is to stop had stopped.
     pub(super) is_to_come: bool,
     /// Its writer and reader, by their numbers in the load and among the readers of the writer.
     pub(super) way: (usize, usize),
@@ -73,7 +73,8 @@ pub struct Flow {
     pub(super) without_power: f64,
     /// Since when one of them has had none, where that is so at the end.
     pub(super) powerless_since: Option<Instant>,
-    /// For which part of the measured time in which it was there, and the load wrote, the busiest line on its way was busy.
+    /// For which part of the measured time in which it was there, and the load wrote, the busiest line on its way was
+    /// busy.
     pub(super) line: f64,
     /// When its measurement began: that of a transfer when it was opened.
     pub began: Instant,
@@ -83,7 +84,8 @@ pub struct Flow {
     pub time: Duration,
     /// That line, and others on its way that were next to as busy.
     pub(super) busiest: Vec<CrossedLine>,
-    /// Its rate as a part of the mean of all that want more over that line while it is there, of calls that wait for their answers of these and all calls; where others do.
+    /// Its rate as a part of the mean of all that want more over that line while it is there, of calls that wait for
+    /// their answers of these and all calls; where others do.
     pub(super) part: Option<f64>,
     /// Whether that line carries nothing but calls.
     pub(super) is_among_calls: bool,
@@ -125,7 +127,8 @@ impl Sender {
         }
     }
 
-    /// What it did from the opening of its transfer to the end of that, as far as it has come to one; the round trips are those of the whole connection.
+    /// What it did from the opening of its transfer to the end of that, as far as it has come to one; the round trips
+    /// are those of the whole connection.
     fn between(record: &Record, at_ends: TransferCounts) -> Self {
         let TransferCounts { opened, over } = at_ends;
         let until = over.unwrap_or(record.counts);
@@ -227,8 +230,8 @@ impl Flow {
         self.writes && !self.is_to_come && !self.had_all() && !self.paused_throughout()
     }
 
-    /// What it is measured over where it has so many exchanges and its load is measured from one time to another: from its call, the opening that each connection
-    /// costs included, to its end.
+    /// What it is measured over where it has so many exchanges and its load is measured from one time to another: from
+    /// its call, the opening that each connection costs included, to its end.
     pub(super) fn own_time(&self, (from, until): (Instant, Instant)) -> (Instant, Duration) {
         let began = self.called_at.map_or(until, |called| called.clamp(from, until));
         (began, self.over.map_or(until, |over| over.min(until)).saturating_since(began))
@@ -240,7 +243,8 @@ impl Flow {
             return Duration::ZERO;
         };
         let (from, until) = (self.began, self.began + self.time);
-        // What was given up is silent for as long as it is measured; what has stopped needs nothing more, and neither does what pauses.
+        // What was given up is silent for as long as it is measured; what has stopped needs nothing more, and neither
+        // does what pauses.
         let until = self.over.filter(|_| self.aborted.is_none()).map_or(until, |over| over.min(until));
         let awaited = self.called_at.map_or(from, |called| called.max(from));
         let before = first.min(until).saturating_since(awaited);
@@ -248,7 +252,8 @@ impl Flow {
         came.gaps.measured.max(before).max(behind.unwrap_or_default()).min(self.time)
     }
 
-    /// Its short round trips: a tenth of them are shorter. The shortest of all is that of the handshake, of which no segment takes any time of the line.
+    /// Its short round trips: a tenth of them are shorter. The shortest of all is that of the handshake, of which no
+    /// segment takes any time of the line.
     pub(super) fn short_round_trip(&self) -> Duration {
         const TENTH: f64 = 0.1;
         self.sender.as_ref().and_then(|sender| sender.round_trips.quantile(TENTH)).unwrap_or_default()
@@ -259,7 +264,8 @@ impl Flow {
         self.without_power > MOST
     }
 
-    /// Whether it waited for retransmission timers for most of the time: others may fill the line, but that is not what it waits for.
+    /// Whether it waited for retransmission timers for most of the time: others may fill the line, but that is not what
+    /// it waits for.
     pub(super) fn is_locked_out(&self) -> bool {
         self.held().iter().any(|(limit, share)| *limit == Limit::Timeout && *share > MOST)
     }
@@ -270,7 +276,8 @@ impl Flow {
         self.opening
     }
 
-    /// Until when it was waited for: until it was over, or an end of it had no power any more; nothing where neither is so.
+    /// Until when it was waited for: until it was over, or an end of it had no power any more; nothing where neither is
+    /// so.
     pub(super) fn waited_until(&self) -> Option<Instant> {
         match (self.over, self.powerless_since) {
             (Some(over), Some(powerless)) => Some(over.min(powerless)),
@@ -284,7 +291,8 @@ impl Flow {
         rate_mbps(self.octets, self.time)
     }
 
-    /// Whether its program would have written more, or sooner, if that had gone: it is not what is waited for for nearly all of the time.
+    /// Whether its program would have written more, or sooner, if that had gone: it is not what is waited for for
+    /// nearly all of the time.
     pub(super) fn wants_more(&self) -> bool {
         self.sender.is_some() && self.writes && !held::waits_for_program(&self.held())
     }
@@ -302,13 +310,15 @@ impl Flow {
         }
     }
 
-    /// What held it back, as shares of the measured time that add up to 1, the largest first; empty where it is none of TCP.
+    /// What held it back, as shares of the measured time that add up to 1, the largest first; empty where it is none of
+    /// TCP.
     #[must_use]
     pub fn held(&self) -> Vec<(Limit, f64)> {
         held::shares(core::slice::from_ref(self), |flow| &flow.held)
     }
 
-    /// The same by what would have to go: a wait of a small segment is one, be it that the peer kept back its acknowledgment.
+    /// The same by what would have to go: a wait of a small segment is one, be it that the peer kept back its
+    /// acknowledgment.
     #[must_use]
     pub fn causes(&self) -> Vec<(Limit, f64)> {
         held::shares(core::slice::from_ref(self), |flow| &flow.caused)
@@ -329,8 +339,9 @@ pub(super) fn stopped(flows: &[Flow]) -> u64 {
 /// A connection: the address of its sender, and of the peer.
 pub(super) type Pair = (Address, Address);
 
-/// Jain's index of the goodput of those that were to write: who got nothing, or never opened, was treated least fairly of all. But who had all before, had nothing to
-/// ask for, or would have begun later with what has a time of its own, does not count.
+/// Jain's index of the goodput of those that were to write: who got nothing, or never opened, was treated least fairly
+/// of all. But who had all before, had nothing to ask for, or would have begun later with what has a time of its own,
+/// does not count.
 pub(super) fn jain(flows: &[Flow]) -> Option<f64> {
     let rates: Vec<f64> = flows.iter().filter(|flow| flow.takes_part()).map(Flow::goodput_mbps).collect();
     stats::jain(&rates)

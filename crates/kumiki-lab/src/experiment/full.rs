@@ -26,7 +26,8 @@ pub(super) const FULL_OF_EXCHANGES: f64 = 0.8;
 const LESS: f64 = 0.9;
 
 impl LoadResult {
-    /// Whether it, or `flows` of it, came so near to what the line allows that the rest is lost at the ends of the measurement.
+    /// Whether it, or `flows` of it, came so near to what the line allows that the rest is lost at the ends of the
+    /// measurement.
     pub(super) fn reaches(&self, limit_mbps: Option<f64>, flows: &[Flow]) -> bool {
         // Between an answer and the next request there is nothing to carry.
         let full = if flows.iter().all(|flow| flow.exchanges.is_some()) { FULL_OF_EXCHANGES } else { FULL };
@@ -34,8 +35,8 @@ impl LoadResult {
         limit_mbps.is_some_and(|limit| limit > 0.0 && self.rate_while_writing() >= limit * full)
     }
 
-    /// Whether a CPU that is `taken` for such a part of the time is what a line waits for that is not full to the limit: one that is busy for less, since what is written to it
-    /// comes no faster.
+    /// Whether a CPU that is `taken` for such a part of the time is what a line waits for that is not full to the
+    /// limit: one that is busy for less, since what is written to it comes no faster.
     pub(super) fn works_more(&self, flow: Option<&Flow>, limit_mbps: Option<f64>, taken: f64) -> bool {
         const NEARLY_ALL: f64 = 0.9;
         let flows = flow.map_or(self.flows.as_slice(), core::slice::from_ref);
@@ -54,8 +55,8 @@ impl LoadResult {
         stats::mean(&parts)
     }
 
-    /// Whether it, or a `flow` of it, is of calls that have their share of a line that is full with what they and others send, be it the requests of these and the answers of
-    /// those: then that is what their answers wait for.
+    /// Whether it, or a `flow` of it, is of calls that have their share of a line that is full with what they and
+    /// others send, be it the requests of these and the answers of those: then that is what their answers wait for.
     pub(super) fn calls_fill_line(&self, flow: Option<&Flow>) -> bool {
         let flows = flow.map_or(self.flows.as_slice(), core::slice::from_ref);
         let full = if flows.iter().all(|flow| flow.is_among_calls) { FULL_OF_EXCHANGES } else { FULL_LINE };
@@ -71,7 +72,8 @@ impl LoadResult {
         held::filled(stood, time, propagation(flows), are_calls(flows))
     }
 
-    /// Whether its flows, which have an end, begin one after the other and are through so soon that it is the pace of that that binds it.
+    /// Whether its flows, which have an end, begin one after the other and are through so soon that it is the pace of
+    /// that that binds it.
     pub(super) fn is_paced(&self, limit_mbps: Option<f64>) -> bool {
         let calls = || self.flows.iter().filter_map(|flow| flow.called_at);
         let (Some(first), Some(last)) = (calls().min(), calls().max()) else {

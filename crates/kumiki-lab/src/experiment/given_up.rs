@@ -12,7 +12,8 @@ use super::measure::program;
 use crate::workload::rpc::Exchanged;
 use crate::workload::{FileKeeper, FileUser, RpcClient, RpcServer};
 
-/// The sessions that the end that answers has given up, or that were reset there, by the address of who asks: when, and why.
+/// The sessions that the end that answers has given up, or that were reset there, by the address of who asks: when, and
+/// why.
 pub(super) fn by_servers<'a>(
     world: &'a World,
     hosts: &BTreeMap<String, HostId>,
@@ -31,7 +32,8 @@ pub(super) fn all_answered(world: &World, hosts: &BTreeMap<String, HostId>, load
         .all(|from| program::<RpcClient>(world, hosts, from).is_some_and(|client| client.is_done(world.now(), is_over)))
 }
 
-/// Why the association of the file of `user` ended before it was moved, where it did: as its own host knows, or the one that it has asked.
+/// Why the association of the file of `user` ended before it was moved, where it did: as its own host knows, or the one
+/// that it has asked.
 pub(super) fn why_of_file(
     world: &World,
     hosts: &BTreeMap<String, HostId>,
@@ -51,7 +53,8 @@ pub(super) fn of_file<'a>(
     keeper(world, hosts, load)?.aborted().map(|(at, why)| (*at, why))
 }
 
-/// From when on nothing holds a file, since the one who was asked for it has given it up, or ended its association for nothing came.
+/// From when on nothing holds a file, since the one who was asked for it has given it up, or ended its association for
+/// nothing came.
 pub(super) fn end_of_file(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Option<Instant> {
     let fell_silent = keeper(world, hosts, load).and_then(FileKeeper::fell_silent);
     of_file(world, hosts, load).map(|(at, _)| at).into_iter().chain(fell_silent).min()
@@ -62,8 +65,8 @@ fn keeper<'a>(world: &'a World, hosts: &BTreeMap<String, HostId>, load: &Load) -
     load.from.iter().chain(&load.to).find_map(|end| program::<FileKeeper>(world, hosts, end))
 }
 
-/// The connections of TCP of those sessions that have called and that nobody has answered, by their numbers: in the order of calling, those in which their hosts have
-/// begun to call the same peer.
+/// The connections of TCP of those sessions that have called and that nobody has answered, by their numbers: in the
+/// order of calling, those in which their hosts have begun to call the same peer.
 pub(super) fn unanswered(
     world: &World,
     hosts: &BTreeMap<String, HostId>,

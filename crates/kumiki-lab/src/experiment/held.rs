@@ -32,9 +32,10 @@ pub(super) fn times(spans: &[HeldSpan]) -> BTreeMap<Limit, f64> {
     held
 }
 
-/// What held exchanges between the end that asks and the one that answers, in order; the first of these paused at the times of `pauses`, and something of theirs waited in
-/// queues behind what others sent at those of `waits`, all in order. While a line was down or stood still, at the times of `stands`, who waits there does not wait for those others, but
-/// for a timer, as whoever's packets find no room there, or no line.
+/// What held exchanges between the end that asks and the one that answers, in order; the first of these paused at the
+/// times of `pauses`, and something of theirs waited in queues behind what others sent at those of `waits`, all in
+/// order. While a line was down or stood still, at the times of `stands`, who waits there does not wait for those
+/// others, but for a timer, as whoever's packets find no room there, or no line.
 pub(super) fn of_exchanges(
     [asks, answers]: [&Record; 2],
     (pauses, waits, stands): (&[Span], &[Span], &[Span]),
@@ -60,8 +61,9 @@ pub(super) fn of_exchanges(
     held
 }
 
-/// What made exchanges wait whose ends are these `senders`, and that were held so: a small segment that waits for an acknowledgment waits once, with what of that time the peer kept
-/// the acknowledgment back. That is what to send it at once would save, where an acknowledgment at once saves its own part alone. Without senders it is what held.
+/// What made exchanges wait whose ends are these `senders`, and that were held so: a small segment that waits for an
+/// acknowledgment waits once, with what of that time the peer kept the acknowledgment back. That is what to send it at
+/// once would save, where an acknowledgment at once saves its own part alone. Without senders it is what held.
 pub(super) fn causes(spans: &[HeldSpan], senders: &[&Record]) -> Vec<HeldSpan> {
     let (Some((from, ..)), Some((_, to, _))) = (spans.first(), spans.last()) else {
         return Vec::new();
@@ -74,8 +76,8 @@ pub(super) fn causes(spans: &[HeldSpan], senders: &[&Record]) -> Vec<HeldSpan> {
     spans.iter().map(cause).collect()
 }
 
-/// For how long of `spans` a small segment of one of `senders` waited for an acknowledgment, in seconds: be it that the peer kept this back, or that what it is of, or itself, waited
-/// behind what others sent.
+/// For how long of `spans` a small segment of one of `senders` waited for an acknowledgment, in seconds: be it that the
+/// peer kept this back, or that what it is of, or itself, waited behind what others sent.
 pub(super) fn coalesced(spans: &[HeldSpan], senders: &[&Record]) -> f64 {
     let (Some((from, ..)), Some((_, to, _))) = (spans.first(), spans.last()) else {
         return 0.0;
@@ -102,7 +104,8 @@ fn is_in(spans: &[Span], at: Instant) -> bool {
     spans.get(spans.partition_point(|(_, until)| *until <= at)).is_some_and(|(since, _)| *since <= at)
 }
 
-/// What holds exchanges, where this holds the end that asks and the one that answers; nothing before there is a connection, and once the last answer has come.
+/// What holds exchanges, where this holds the end that asks and the one that answers; nothing before there is a
+/// connection, and once the last answer has come.
 fn of_ends([asks, answers]: [Option<Limit>; 2], pauses: bool, waits: bool) -> Option<Limit> {
     let asks = asks.filter(|limit| *limit != Limit::Closing)?;
     let has_something = |limit: &Limit| !matches!(limit, Limit::Application | Limit::Closing);
@@ -122,8 +125,9 @@ pub(super) fn waits_for_program(held: &[(Limit, f64)]) -> bool {
     shares.sum::<f64>() >= NEARLY_ALL
 }
 
-/// What flows waited for while their lines stood idle and what could be taken away without a faster line, in seconds: windows, timers, round trips, a program that writes
-/// slowly. Not what the first octets and the last take to the other end (`propagation`, `Closing`), nor the pauses of a program that asks (`are_calls`).
+/// What flows waited for while their lines stood idle and what could be taken away without a faster line, in seconds:
+/// windows, timers, round trips, a program that writes slowly. Not what the first octets and the last take to the other
+/// end (`propagation`, `Closing`), nor the pauses of a program that asks (`are_calls`).
 fn others(stood: &HeldWhileIdle, propagation: Duration, are_calls: bool) -> f64 {
     let counts = |limit: &Limit| match limit {
         Limit::Closing => false,
@@ -146,13 +150,15 @@ fn others(stood: &HeldWhileIdle, propagation: Duration, are_calls: bool) -> f64 
     (all - propagation.as_secs_f64()).max(0.0)
 }
 
-/// Whether a line was full for most of the `time` of flows, and one of twice the rate would save more of it, half of the time for which it was full, than all else could that they waited for.
+/// Whether a line was full for most of the `time` of flows, and one of twice the rate would save more of it, half of
+/// the time for which it was full, than all else could that they waited for.
 pub(super) fn filled(stood: &HeldWhileIdle, time: Duration, propagation: Duration, are_calls: bool) -> bool {
     stood.full > MOST * time.as_secs_f64() && stood.full / 2.0 >= others(stood, propagation, are_calls)
 }
 
-/// Whether the pace at which flows begin, the last of them so long after the first (`spread`), keeps a load from being through in less `time`: all that is idle in it would be
-/// saved by beginning sooner, and all else saves no more than there is left when the last has begun.
+/// Whether the pace at which flows begin, the last of them so long after the first (`spread`), keeps a load from being
+/// through in less `time`: all that is idle in it would be saved by beginning sooner, and all else saves no more than
+/// there is left when the last has begun.
 pub(super) fn paced(
     stood: &HeldWhileIdle,
     (time, spread): (Duration, Duration),
@@ -172,8 +178,9 @@ pub(super) fn waited_to_open(flows: &[Flow]) -> bool {
     sum(|flow| flow.opening) > sum(|flow| flow.time)
 }
 
-/// What held for the most time. Of shares that are equal to within a hundredth of the time it is the one that comes first in [`Limit::ALL`], the order in which
-/// a sender asks whether it may send: which of them is larger by less than that is chance.
+/// What held for the most time. Of shares that are equal to within a hundredth of the time it is the one that comes
+/// first in [`Limit::ALL`], the order in which a sender asks whether it may send: which of them is larger by less than
+/// that is chance.
 pub(super) fn foremost(held: &[(Limit, f64)]) -> Option<Limit> {
     const EQUAL: f64 = 0.01;
     let largest = held.iter().map(|(_, share)| *share).reduce(f64::max)?;
@@ -222,8 +229,8 @@ fn shares_of(times: &BTreeMap<Limit, f64>) -> Vec<(Limit, f64)> {
 }
 
 impl LoadResult {
-    /// What held the writing connections back, as shares of the measured time that add up to 1, the largest first; empty where they are none of TCP. Those of unlike loads
-    /// count as much as they brought.
+    /// What held the writing connections back, as shares of the measured time that add up to 1, the largest first;
+    /// empty where they are none of TCP. Those of unlike loads count as much as they brought.
     #[must_use]
     pub fn held(&self) -> Vec<(Limit, f64)> {
         self.shares(|flow| &flow.held)
@@ -239,7 +246,8 @@ impl LoadResult {
         if self.is_mixed { shares_by_octets(&self.flows, times) } else { shares(&self.flows, times) }
     }
 
-    /// For what part of the time in which its exchanges did not pause a small segment of theirs waited for an acknowledgment, from 0 to 1, whatever its share is called.
+    /// For what part of the time in which its exchanges did not pause a small segment of theirs waited for an
+    /// acknowledgment, from 0 to 1, whatever its share is called.
     #[must_use]
     pub fn coalesced(&self) -> f64 {
         let waited = |flow: &Flow| {
@@ -249,8 +257,8 @@ impl LoadResult {
         if whole > 0.0 { self.flows.iter().map(|flow| flow.coalesced).sum::<f64>() / whole } else { 0.0 }
     }
 
-    /// What [caused](Flow::causes) waits of its flows while their lines stood idle, as shares of that time that add up to 1, the largest first; of several flows that have an end, and
-    /// where that was a part of the time worth a word.
+    /// What [caused](Flow::causes) waits of its flows while their lines stood idle, as shares of that time that add up
+    /// to 1, the largest first; of several flows that have an end, and where that was a part of the time worth a word.
     #[must_use]
     pub fn held_while_idle(&self) -> Option<Vec<(Limit, f64)>> {
         let is_worth_a_word = self.has_end && self.idle_seconds() > self.time.as_secs_f64() * (1.0 - FULL);
@@ -313,7 +321,8 @@ mod tests {
             let stood = HeldWhileIdle { there, ..stood(full, held) };
             paced(&stood, (Duration::from_secs(10), Duration::from_millis(spread)), Duration::ZERO, false)
         };
-        // Nobody is there for 2 s of 10, and the last takes half a second; or somebody always is, and waits for a window.
+        // Nobody is there for 2 s of 10, and the last takes half a second; or somebody always is, and waits for a
+        // window.
         assert!(is(8.0, 8.0, 9500, &[]) && is(0.0, 10.0, 9500, &[(Limit::SlowStart, 2.0)]));
         // They come faster than the line takes them, or all at once and one waits for a timer.
         assert!(!is(9.8, 10.0, 5000, &[(Limit::SlowStart, 0.2)]));

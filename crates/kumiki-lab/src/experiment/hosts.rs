@@ -47,7 +47,8 @@ pub(super) struct Plan<'a> {
     pub trace: bool,
     /// How often the host has begun before: another draws other numbers.
     pub life: u64,
-    /// How many packets that have come the host holds at most, where its profile has no memory for them; without, as many as come.
+    /// How many packets that have come the host holds at most, where its profile has no memory for them; without, as
+    /// many as come.
     pub most_held: Option<u32>,
 }
 

@@ -1,4 +1,5 @@
-//! When the lines of flows stood idle and what held the flows then, for that is what their goodput lacks; and when a line was full.
+//! When the lines of flows stood idle and what held the flows then, for that is what their goodput lacks; and when a
+//! line was full.
 //!
 //! | | |
 //! |---|---|
@@ -24,7 +25,8 @@ pub(super) struct HeldWhileIdle {
     pub(super) there: f64,
     /// For how long of that a line was full, in seconds.
     pub(super) full: f64,
-    /// What held those that were there while no line on their ways was busy, in seconds; each moment counts once, whoever was there.
+    /// What held those that were there while no line on their ways was busy, in seconds; each moment counts once,
+    /// whoever was there.
     pub(super) held: BTreeMap<Limit, f64>,
 }
 
@@ -228,7 +230,8 @@ mod tests {
         assert!(is(of(Limit::Loss), 1.5) && is(of(Limit::Timeout), 8.5), "{held:?}");
     }
 
-    /// A window that goes round each 4 ms and takes 3 of them leaves the line to be waited for as little as one that takes 1.
+    /// A window that goes round each 4 ms and takes 3 of them leaves the line to be waited for as little as one that
+    /// takes 1.
     #[test]
     fn a_line_that_is_busy_for_less_than_a_round_trip_is_not_full() {
         let windows: Vec<(u64, u64)> = (0..3).map(|round| (round * 4, round * 4 + 3)).chain([(12, 18)]).collect();

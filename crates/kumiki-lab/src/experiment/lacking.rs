@@ -11,7 +11,8 @@ use crate::rows::ValueName;
 const OF_EACH: &str = "its loads are not alike, so that each has its own; `load` in [report] names one";
 
 impl Experiment {
-    /// What alone has that value, in words, where a row of `load`, or of all loads together, can have none; nothing where it may.
+    /// What alone has that value, in words, where a row of `load`, or of all loads together, can have none; nothing
+    /// where it may.
     #[must_use]
     pub fn lacks(&self, load: Option<&str>, value: &ValueName) -> Option<&'static str> {
         let own = || self.loads.iter().filter(|(name, _)| load.is_none_or(|load| load == *name)).map(|(_, it)| it);

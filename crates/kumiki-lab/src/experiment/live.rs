@@ -1,4 +1,5 @@
-//! An experiment in real time, with hosts that are real: whoever runs it brings what they send, takes what they get, and says what time it is.
+//! An experiment in real time, with hosts that are real: whoever runs it brings what they send, takes what they get,
+//! and says what time it is.
 
 use core::fmt;
 use core::net::IpAddr;
@@ -13,8 +14,9 @@ use super::changing::{LineUpdate, LiveLine};
 use super::power::Power;
 use super::real::RealHost;
 
-/// In real time so many frames or PDUs may wait at each end of a line, and in each adapter, where nothing is said. Programs that write faster than a line
-/// carries do so for as long as they like, and memory ends; windows of TCP are smaller. It is what `fq-codel` has.
+/// In real time so many frames or PDUs may wait at each end of a line, and in each adapter, where nothing is said.
+/// Programs that write faster than a line carries do so for as long as they like, and memory ends; windows of TCP are
+/// smaller. It is what `fq-codel` has.
 pub(super) const MOST_WAITING: u32 = 10_240;
 
 /// A world of which some hosts are real.
@@ -49,7 +51,8 @@ impl LiveWorld {
         &self.real
     }
 
-    /// The addresses of all hosts that speak IP, by name: for a file of hosts. Those that a host learns are not among them.
+    /// The addresses of all hosts that speak IP, by name: for a file of hosts. Those that a host learns are not among
+    /// them.
     #[must_use]
     pub fn known(&self) -> &[(String, IpAddr)] {
         &self.known
@@ -108,8 +111,8 @@ impl LiveWorld {
         &self.lines
     }
 
-    /// Changes the way to the end `end` (0, or else 1) of the line called `name`, if there is one, from the present time on. What the file's schedule
-    /// or an event says later of the line holds from then on in place of this.
+    /// Changes the way to the end `end` (0, or else 1) of the line called `name`, if there is one, from the present
+    /// time on. What the file's schedule or an event says later of the line holds from then on in place of this.
     pub fn change_line(&mut self, name: &str, end: usize, update: LineUpdate) {
         if let Some(line) = self.lines.get_mut(name) {
             line.change(end, update, &mut self.world);

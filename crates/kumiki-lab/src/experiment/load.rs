@@ -46,7 +46,8 @@ pub(super) struct Load {
     pub(super) ways: Vec<Vec<Route>>,
     /// How long each of these takes from its one end to the other, where it takes any time, as it is at first.
     pub(super) propagation: BTreeMap<CrossedLine, Duration>,
-    /// The hosts at the ends of it and on the way there and, unless it [is one-way](Self::is_one_way), back; `None` where the way is not known.
+    /// The hosts at the ends of it and on the way there and, unless it [is one-way](Self::is_one_way), back; `None`
+    /// where the way is not known.
     pub(super) hosts: Option<BTreeSet<String>>,
     /// Whether this load is over when the writing program is done.
     pub(super) until_done: bool,
@@ -56,7 +57,8 @@ pub(super) struct Load {
     pub(super) stop: Option<Instant>,
     /// Whether it writes all the time, from its beginning to the end of the run.
     pub(super) is_steady: bool,
-    /// Whether a transfer is over for its clock when the last message has been written, and not when the last octet is read.
+    /// Whether a transfer is over for its clock when the last message has been written, and not when the last octet is
+    /// read.
     pub(super) sender_clock: bool,
     /// Where exchanges are asked for, or files.
     pub(super) servers: BTreeSet<SocketAddr>,
@@ -121,7 +123,8 @@ impl Load {
         (0..self.readers(writer).len()).map(move |reader| (writer, reader))
     }
 
-    /// Which of `to` the sessions of writer `number` go to, in turn: all where it is the only one, the only one, or its own.
+    /// Which of `to` the sessions of writer `number` go to, in turn: all where it is the only one, the only one, or its
+    /// own.
     pub(super) fn readers(&self, number: usize) -> core::ops::Range<usize> {
         match (self.from.len(), self.to.len()) {
             (1, all) => 0..all,

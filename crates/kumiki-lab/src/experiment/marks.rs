@@ -9,7 +9,8 @@ use super::cpus::{self, Cpus};
 use super::flows::{matched, progress};
 use super::load::{Kind, Load};
 
-/// What CPUs had done at the first look after a transfer of a load had opened, and at the last before all had ended; nothing of that as long as one has not.
+/// What CPUs had done at the first look after a transfer of a load had opened, and at the last before all had ended;
+/// nothing of that as long as one has not.
 #[derive(Default)]
 struct TransferCpus {
     opened: Option<(Instant, Cpus)>,
@@ -91,8 +92,8 @@ impl Marks {
         is_news
     }
 
-    /// For what part of the time from the first opening of the load `name` to its last end each CPU was busy; `None` where nobody looked at two times in
-    /// between. `now`: how long they had been busy at the end of the run.
+    /// For what part of the time from the first opening of the load `name` to its last end each CPU was busy; `None`
+    /// where nobody looked at two times in between. `now`: how long they had been busy at the end of the run.
     pub(super) fn cpus(&self, name: &str, now: (Instant, &Cpus)) -> Option<BTreeMap<String, f64>> {
         let TransferCpus { opened, ended, .. } = self.loads.get(name)?;
         let (from, before) = opened.as_ref()?;

@@ -1,4 +1,5 @@
-//! What is measured: the figures of a run and of its loads. What bound them is in `bound`, and how two moments are compared in `compare`.
+//! What is measured: the figures of a run and of its loads. What bound them is in `bound`, and how two moments are
+//! compared in `compare`.
 
 use std::collections::BTreeMap;
 
@@ -50,22 +51,26 @@ pub struct LoadResult {
     pub flows: Vec<Flow>,
     /// Whether it is of several loads of unlike kinds: to compare their sessions says nothing.
     pub(crate) is_mixed: bool,
-    /// Jain's fairness index of the goodput of the sessions that were to write, with nothing for those that did not; none where they are of unlike kinds.
+    /// Jain's fairness index of the goodput of the sessions that were to write, with nothing for those that did not;
+    /// none where they are of unlike kinds.
     pub jain: Option<f64>,
-    /// How busy the busiest line on the way was while measuring, while it was there and while the load wrote, from 0 to 1.
+    /// How busy the busiest line on the way was while measuring, while it was there and while the load wrote, from
+    /// 0 to 1.
     pub line: f64,
     /// Whether its flows have an end.
     pub(super) has_end: bool,
     /// What held its flows while no line on their ways was busy.
     pub(super) stood: HeldWhileIdle,
-    /// For which part of the measured time the asking host or the one that answers had no power, of echoes, which are no flows; of what has an end, for which part nothing else was waited for.
+    /// For which part of the measured time the asking host or the one that answers had no power, of echoes, which are
+    /// no flows; of what has an end, for which part nothing else was waited for.
     pub(super) without_power: f64,
-    /// How busy each CPU on the way was in the part of the measured time in which the load wrote, by `host.cpu`, from 0 to 1; of several loads each CPU, in all of it.
+    /// How busy each CPU on the way was in the part of the measured time in which the load wrote, by `host.cpu`, from 0
+    /// to 1; of several loads each CPU, in all of it.
     pub cpu: BTreeMap<String, f64>,
     /// How much of that part the busiest of these was busy or, at a writer, left alone while its program waits.
     taken: f64,
-    /// How much of that part the writing programs waited between messages, as their profile has it, from 0 to 1, by host; the mean of the sessions that
-    /// write.
+    /// How much of that part the writing programs waited between messages, as their profile has it, from 0 to 1, by
+    /// host; the mean of the sessions that write.
     pub waited: BTreeMap<String, f64>,
     /// How often a writer had to wait for a page while measuring.
     pub page_waits: u64,
@@ -79,7 +84,8 @@ pub struct LoadResult {
     pub wrong: Option<u64>,
     /// Why the transfer of a file did not end, in words.
     pub failure: Option<String>,
-    /// Which hosts or lines were missing when it had not come to its end, and what would be right, in words; of a file see `failure`.
+    /// Which hosts or lines were missing when it had not come to its end, and what would be right, in words; of a file
+    /// see `failure`.
     pub cut_off: Option<String>,
     /// Why there was no connection at all, where there was to be one.
     pub unconnected: Option<Unconnected>,
@@ -121,7 +127,8 @@ pub struct Measured {
     pub cpu: BTreeMap<String, f64>,
     /// Counters of all layers, by `host.layer`, while measuring.
     pub counters: Counters,
-    /// How long the queues of lines with frames were while measuring, by `line.a` (what its first end sends) and `line.b`; of rings by `ring.host`.
+    /// How long the queues of lines with frames were while measuring, by `line.a` (what its first end sends) and
+    /// `line.b`; of rings by `ring.host`.
     pub queues: BTreeMap<String, Occupancy>,
     /// How long each task ran, by `host.task`.
     pub tasks: BTreeMap<String, Duration>,
@@ -192,8 +199,8 @@ impl LoadResult {
         self
     }
 
-    /// The CPU on its way with the least time left, as `host.cpu`, and how much of the part in which the load wrote it was busy or, at a writer, left alone while its program waits, from
-    /// 0 to 1; of several that are alike the first.
+    /// The CPU on its way with the least time left, as `host.cpu`, and how much of the part in which the load wrote it
+    /// was busy or, at a writer, left alone while its program waits, from 0 to 1; of several that are alike the first.
     pub(crate) fn busiest_cpu(&self) -> Option<(&str, f64)> {
         let taken = |(cpu, busy): (&String, &f64)| {
             let host = cpu.split_once('.').map_or(cpu.as_str(), |(host, _)| host);

@@ -133,7 +133,8 @@ fn queues(
     Ok(switches.map(|switch| switch.map_or(frames.queue, EthernetSwitch::queue)))
 }
 
-/// Where frames have addresses (`medium`) the lowest of `layers` stands on the device of a host that is end `number`, for nothing else reads them or writes any.
+/// Where frames have addresses (`medium`) the lowest of `layers` stands on the device of a host that is end `number`,
+/// for nothing else reads them or writes any.
 pub(super) fn has_addresses(
     (number, end): (usize, &str),
     (medium, layers): (&str, &[&str]),
@@ -190,7 +191,8 @@ pub(super) enum Random {
 
 /// The seed of what is random of the medium or host called `name`: the same whatever else is in the scenario.
 ///
-/// It is a keyed hash, so that runs whose seeds follow each other, and media whose names differ in a letter, have nothing to do with each other.
+/// It is a keyed hash, so that runs whose seeds follow each other, and media whose names differ in a letter, have
+/// nothing to do with each other.
 pub(super) fn seed_of(seed: u64, name: &str, random: Random) -> u64 {
     const DOMAIN: u64 = u64::from_be_bytes(*b"a medium");
     let (kind, port): (u64, u64) = match random {
@@ -258,7 +260,8 @@ fn judge_devices(scenario: &Scenario) -> Result<(), ScenarioError> {
     Ok(())
 }
 
-/// Both ends of a channel are of one service: RM cells are strangers to the other, and a source that hears nothing of them stays at ICR.
+/// Both ends of a channel are of one service: RM cells are strangers to the other, and a source that hears nothing of
+/// them stays at ICR.
 fn judge_services(scenario: &Scenario) -> Result<(), ScenarioError> {
     let mut settings = scenario.host.values().flat_map(|host| host.settings.values());
     if !settings.any(|own| own.contains_key("service")) {
@@ -455,8 +458,8 @@ pub(super) fn add_switches(scenario: &Scenario, world: &mut World) -> Result<Swi
     Ok(switches)
 }
 
-/// The slots in which the ports of the switch `name` send: a port sends as its line does. A line that carries no cells is refused where
-/// it is plugged in.
+/// The slots in which the ports of the switch `name` send: a port sends as its line does. A line that carries no cells
+/// is refused where it is plugged in.
 fn slots_of(
     name: &str,
     ports: usize,

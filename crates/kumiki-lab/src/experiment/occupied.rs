@@ -22,7 +22,8 @@ use super::path::CrossedLine;
 use crate::medium::Span;
 use crate::topology::HopKind;
 
-/// When one direction of a line was busy: how long it had been so by some instants. Between two of them it was so evenly.
+/// When one direction of a line was busy: how long it had been so by some instants. Between two of them it was so
+/// evenly.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Occupied(Vec<(Instant, Duration)>);
 
@@ -90,7 +91,8 @@ impl Occupied {
         so_far + Duration::from_nanos(u64::try_from(busy).unwrap_or(u64::MAX))
     }
 
-    /// When from one time until another it was busy without a break for at least so long, in order; or for as long as it was, where there was no break at all.
+    /// When from one time until another it was busy without a break for at least so long, in order; or for as long as
+    /// it was, where there was no break at all.
     pub(super) fn full(&self, (from, until): Span, least: Duration) -> Vec<Span> {
         let mut all: Vec<Span> = Vec::new();
         let mut place = self.0.partition_point(|(known, _)| *known <= from);

@@ -1,5 +1,5 @@
-//! Which lines on the way of a load were not there at an instant, in words: either way, for what is lost on the way back ends a transfer as well. Of datagrams,
-//! which nothing answers, the way there alone counts.
+//! Which lines on the way of a load were not there at an instant, in words: either way, for what is lost on the way
+//! back ends a transfer as well. Of datagrams, which nothing answers, the way there alone counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -152,7 +152,8 @@ impl Outages {
         joined(spans.map(|it| (it.since, it.until.unwrap_or(until))).collect())
     }
 
-    /// Since when, at the instant `at`, a line between these `pairs` has lost all that comes, and since when one has been standing still, where that is so.
+    /// Since when, at the instant `at`, a line between these `pairs` has lost all that comes, and since when one has
+    /// been standing still, where that is so.
     pub(super) fn lasting(
         &self,
         (load, pairs): (&Load, &BTreeSet<(usize, usize)>),
@@ -165,7 +166,8 @@ impl Outages {
         (first(|what| what != OutageKind::Still), first(|what| what == OutageKind::Still))
     }
 
-    /// What of the lines between these `pairs` was not there for some of the time until `to`, in words, each with until when, where it is there again.
+    /// What of the lines between these `pairs` was not there for some of the time until `to`, in words, each with until
+    /// when, where it is there again.
     pub(super) fn told(
         &self,
         (load, pairs): (&Load, &BTreeSet<(usize, usize)>),
@@ -190,7 +192,8 @@ impl Outages {
         alike.map(words).collect()
     }
 
-    /// What of the lines between these `pairs` of writers and readers of `load` was not there at the instant `at`, each with since when.
+    /// What of the lines between these `pairs` of writers and readers of `load` was not there at the instant `at`, each
+    /// with since when.
     pub(super) fn at(&self, load: &Load, pairs: &BTreeSet<(usize, usize)>, at: Instant) -> Vec<String> {
         let ways = || pairs.iter().flat_map(|pair| load.way(*pair));
         let crossed: BTreeSet<&String> = ways().map(|crossed| &crossed.line).collect();

@@ -1,4 +1,5 @@
-//! What flows had brought when another of them began or ended: so that rates can be compared over the time in which they met.
+//! What flows had brought when another of them began or ended: so that rates can be compared over the time in which
+//! they met.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! Which lines a load crosses, on its way from the hosts that write to those that read.
 //!
-//! A line with frames says how long it was busy. Of one with cells the adapter or the switch that sends does, and of a ring all that its stations send is
-//! together: one at a time does.
+//! A line with frames says how long it was busy. Of one with cells the adapter or the switch that sends does, and of a
+//! ring all that its stations send is together: one at a time does.
 
 use std::collections::BTreeMap;
 

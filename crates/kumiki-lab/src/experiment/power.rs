@@ -18,7 +18,8 @@ enum HostChange {
     Set(String, Box<Config>),
 }
 
-/// What happens to hosts at which times: all is there beforehand, so that nothing can be wrong with it when its time comes.
+/// What happens to hosts at which times: all is there beforehand, so that nothing can be wrong with it when its time
+/// comes.
 #[derive(Default)]
 pub(super) struct Power {
     coming: VecDeque<(Instant, HostId, HostChange)>,
@@ -97,7 +98,8 @@ impl Power {
     }
 }
 
-/// For how much of the time from one instant to another nothing but power was waited for, of flows that have an end: the last of them that are not over, where an end of each has none.
+/// For how much of the time from one instant to another nothing but power was waited for, of flows that have an end:
+/// the last of them that are not over, where an end of each has none.
 pub(super) fn waits_for_power(flows: &[Flow], (from, to): (Instant, Instant)) -> Duration {
     let is_through = flows.iter().all(|flow| flow.over.is_some() || flow.powerless_since.is_none());
     let until: Option<Vec<Instant>> = flows.iter().map(Flow::waited_until).collect();

@@ -1,4 +1,5 @@
-//! What the lines on the way of a load and the CPUs had done when it began and when it was to stop, where that is while it is measured.
+//! What the lines on the way of a load and the CPUs had done when it began and when it was to stop, where that is while
+//! it is measured.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -71,7 +72,8 @@ impl Presence {
         self.marks.get(&(load.to_owned(), end))
     }
 
-    /// For what part of the time in which `load` wrote, and in which they were there, lines were busy: of that from `before` to `after`.
+    /// For what part of the time in which `load` wrote, and in which they were there, lines were busy: of that from
+    /// `before` to `after`.
     pub(super) fn shares<'a>(
         &self,
         load: &str,
@@ -104,7 +106,8 @@ impl Presence {
         after.keys().map(|line| (line, since(used(until, line), used(before, line)))).collect()
     }
 
-    /// For what part of the time in which `load` wrote each CPU was busy: of that from one moment to another, of which `cpus` were busy for so long.
+    /// For what part of the time in which `load` wrote each CPU was busy: of that from one moment to another, of which
+    /// `cpus` were busy for so long.
     pub(super) fn cpus(
         &self,
         load: &str,

@@ -211,7 +211,8 @@ impl Ways {
                 let back =
                     if load.is_one_way() { Some(Vec::new()) } else { topology.way_of_answers(&reading, &writing) };
                 ways.add_hosts(way.as_deref(), back.as_deref());
-                // A host with several addresses is called by that of the shortest way there, where the load says no other.
+                // A host with several addresses is called by that of the shortest way there, where the load says no
+                // other.
                 let called = topology.called_at(&writing, &reading);
                 let way = way.unwrap_or_default();
                 // What counts of exchanges and of echoes comes back.

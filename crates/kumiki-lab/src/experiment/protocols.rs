@@ -93,8 +93,8 @@ pub(super) fn number(settings: &toml::Table) -> Result<Number, ScenarioError> {
     })
 }
 
-/// The address of `interface`, or else of the first, that `settings` of an `ip`, `ipv6` or `vnet` node name. Only what is needed for that is looked at; the
-/// rest is judged when the node is built.
+/// The address of `interface`, or else of the first, that `settings` of an `ip`, `ipv6` or `vnet` node name. Only what
+/// is needed for that is looked at; the rest is judged when the node is built.
 ///
 /// # Errors
 /// A [`ScenarioError`] where there is none.

@@ -41,7 +41,8 @@ fn add_ring(
     Ok(())
 }
 
-/// The address by which an adapter knows which frames to copy: that of the FDDI node on it. Of an end that is no host of its own it copies all.
+/// The address by which an adapter knows which frames to copy: that of the FDDI node on it. Of an end that is no host
+/// of its own it copies all.
 fn address(scenario: &Scenario, end: &str) -> Option<kumiki_wire::inet::ethernet::MacAddr> {
     let (host, device) = end.split_once('.')?;
     let host = scenario.host.get(host)?;

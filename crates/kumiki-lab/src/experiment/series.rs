@@ -165,7 +165,8 @@ impl Sampler {
         (self.last, self.next) = (self.next, self.next + self.interval);
     }
 
-    /// How much of what has been counted of a line is in this interval: a frame counts whole when it begins, and what of it is beyond the end is the next one's.
+    /// How much of what has been counted of a line is in this interval: a frame counts whole when it begins, and what
+    /// of it is beyond the end is the next one's.
     fn within(&mut self, name: &str, counted: Duration) -> Duration {
         let interval = self.next.saturating_since(self.last);
         self.carried.entry(name.to_owned()).or_default().within(counted, interval)
@@ -278,7 +279,8 @@ struct Counted {
 }
 
 impl Counted {
-    /// By the name of the queue: of the ends of lines, the ports of switches and the stations of rings. A ring has its own name, too.
+    /// By the name of the queue: of the ends of lines, the ports of switches and the stations of rings. A ring has its
+    /// own name, too.
     fn all(world: &World) -> BTreeMap<String, Self> {
         let mut all: BTreeMap<String, Self> = BTreeMap::new();
         for (line, counters) in world.media() {
@@ -368,8 +370,9 @@ impl Samples {
         csv::Reader::from_reader(text.as_bytes()).deserialize().collect::<Result<_, _>>().map(Self)
     }
 
-    /// Goodput, congestion windows, round trips, what was retransmitted, queues and what they had no room for over time, below each other: of all flows where they
-    /// are few, else of loads; with marks where something `happens`. `label` says of which run, and stands above the first.
+    /// Goodput, congestion windows, round trips, what was retransmitted, queues and what they had no room for over
+    /// time, below each other: of all flows where they are few, else of loads; with marks where something `happens`.
+    /// `label` says of which run, and stands above the first.
     #[must_use]
     pub fn figures(&self, label: &str, happens: &[Happening]) -> Vec<Figure> {
         let flows = self.names(SampleOf::Flow).len();
@@ -452,7 +455,8 @@ impl Samples {
 }
 
 impl Sample {
-    /// Whether a queue is one of cells: that of a port of a switch. What waits for a port of an Ethernet switch is the line's, whose ends are `a` and `b`.
+    /// Whether a queue is one of cells: that of a port of a switch. What waits for a port of an Ethernet switch is the
+    /// line's, whose ends are `a` and `b`.
     fn is_of_cells(&self) -> bool {
         self.name.rsplit_once('.').is_some_and(|(_, queue)| queue.parse::<usize>().is_ok())
     }

@@ -1,4 +1,5 @@
-//! Goodput in equal parts of the measured time: batches, whose means give an interval, and a course in which the end of the warm-up is looked for.
+//! Goodput in equal parts of the measured time: batches, whose means give an interval, and a course in which the end of
+//! the warm-up is looked for.
 
 use std::collections::BTreeMap;
 

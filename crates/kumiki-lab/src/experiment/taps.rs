@@ -1,4 +1,5 @@
-//! What crosses taps, taken while a run goes on: in spans of it, so that no more is in memory than crosses in one or two.
+//! What crosses taps, taken while a run goes on: in spans of it, so that no more is in memory than crosses in one or
+//! two.
 //!
 //! | | |
 //! |---|---|

@@ -20,8 +20,9 @@ pub struct Units {
     pub received: u64,
     /// How many of them had left before that.
     pub left_before: u64,
-    /// Of those that were sent while it was measured: overtaken by later ones and not received, or sent before and in a silence at the end that is longer than
-    /// their way and every earlier one, or, where none was ever received, longer than a second. So it is never more than what was sent.
+    /// Of those that were sent while it was measured: overtaken by later ones and not received, or sent before and in a
+    /// silence at the end that is longer than their way and every earlier one, or, where none was ever received, longer
+    /// than a second. So it is never more than what was sent.
     pub lost: u64,
     /// Received once more.
     pub duplicated: u64,
@@ -132,9 +133,10 @@ impl Units {
     }
 }
 
-/// Datagrams of `load` that left while it was measured, that nothing has overtaken and that are lost all the same: their reader has heard nothing for longer than it ever did, and longer
-/// than one was ever under way; or nothing at all, a second and more after the first was sent. Where nothing was heard, what waits in media may be all of it,
-/// and is not lost.
+/// Datagrams of `load` that left while it was measured, that nothing has overtaken and that are lost all the same:
+/// their reader has heard nothing for longer than it ever did, and longer than one was ever under way; or nothing at
+/// all, a second and more after the first was sent. Where nothing was heard, what waits in media may be all of it, and
+/// is not lost.
 fn unheard(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> u64 {
     let sinks = progress(world, hosts, load);
     let sources = load.from.iter().filter_map(|from| program::<UdpSource>(world, hosts, from));

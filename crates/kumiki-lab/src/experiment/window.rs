@@ -11,8 +11,8 @@ pub struct WindowUse {
     pub octets: f64,
     /// How long a segment waited at the reader for its acknowledgment, on average, in milliseconds.
     pub wait_ms: f64,
-    /// 8 W_eff / goodput: the time in which the window goes round, in milliseconds. It is the round trip's, that of sending and handling a
-    /// segment, and the wait.
+    /// 8 W_eff / goodput: the time in which the window goes round, in milliseconds. It is the round trip's, that of
+    /// sending and handling a segment, and the wait.
     pub round_ms: f64,
 }
 

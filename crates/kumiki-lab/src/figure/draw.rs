@@ -141,7 +141,8 @@ fn has_bars(figure: &Figure) -> bool {
 /// What is said where error bars are moved.
 const BESIDE: &str = "Error bars of several curves stand side by side; each is of the marker next to it.";
 
-/// The plot's frame, with room for what is written around it. Where `all`, which stand below each other, have the same horizontal axis, what stands above one another has the same value on it.
+/// The plot's frame, with room for what is written around it. Where `all`, which stand below each other, have the same
+/// horizontal axis, what stands above one another has the same value on it.
 fn plot(figure: &Figure, all: &[Figure], sizes: &Sizes) -> Plot {
     let points = || figure.series.iter().flat_map(|s| &s.points);
     let printed = || figure.series.iter().flat_map(|s| &s.paper);

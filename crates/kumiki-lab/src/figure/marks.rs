@@ -54,8 +54,8 @@ pub(super) struct Pen {
     broken: bool,
 }
 
-/// The pens of all series. Broken are those that run over an earlier one, which would else be hidden, and those that use a
-/// colour for the second time.
+/// The pens of all series. Broken are those that run over an earlier one, which would else be hidden, and those that
+/// use a colour for the second time.
 pub(super) fn pens(figure: &Figure, plot: &Plot) -> Vec<Pen> {
     // Longer series are curves of samples, which do not meet point by point.
     const LONGEST: usize = 300;
@@ -87,7 +87,8 @@ impl Pen {
         self.index.checked_rem(COLOURS.len()).and_then(|n| COLOURS.get(n)).copied().unwrap_or(NEUTRAL)
     }
 
-    /// Another one for each time that a colour comes again, and for the second of two blues, which would be one where there are no markers.
+    /// Another one for each time that a colour comes again, and for the second of two blues, which would be one where
+    /// there are no markers.
     pub(super) fn dashes(self) -> &'static str {
         const SKY_BLUE: usize = 5;
         match (self.index.checked_div(COLOURS.len()), self.index.checked_rem(COLOURS.len())) {
@@ -101,7 +102,8 @@ impl Pen {
         }
     }
 
-    /// A group of what belongs to the series, which a page can colour and hide by its classes: `sN` is the series, `cN` its colour.
+    /// A group of what belongs to the series, which a page can colour and hide by its classes: `sN` is the series, `cN`
+    /// its colour.
     pub(super) fn group(self, class: &str) -> Group {
         let colour = self.index.checked_rem(COLOURS.len()).unwrap_or(0);
         Group::new().set("class", format!("{class} s{} c{colour}", self.index))
@@ -303,7 +305,8 @@ impl Pen {
     }
 }
 
-/// The lines of the hatch number `index` in a bar of this size: none, rising, falling, level, upright, crossed, and again. With seven colours that makes 42 looks.
+/// The lines of the hatch number `index` in a bar of this size: none, rising, falling, level, upright, crossed, and
+/// again. With seven colours that makes 42 looks.
 fn hatch(index: usize, width: f64, height: f64) -> Vec<(f64, f64, f64, f64)> {
     let steps = |to: f64| (1..400_u16).map(|n| f64::from(n) * HATCH).take_while(move |at| *at < to);
     // A line on which the distances from one corner add up to `sum`: where it leaves the bar.
@@ -326,7 +329,8 @@ pub(super) fn are_beside(figure: &Figure) -> bool {
     (0..figure.series.len()).any(|i| beside(figure, i) != 0.0)
 }
 
-/// How far the interval of series `i` stands from its value's place, so that those of several curves at one place do not lie on one another.
+/// How far the interval of series `i` stands from its value's place, so that those of several curves at one place do
+/// not lie on one another.
 fn beside(figure: &Figure, i: usize) -> f64 {
     /// From one to the next, and all of them together at most.
     const STEP: f64 = 4.0;

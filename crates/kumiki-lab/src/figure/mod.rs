@@ -150,7 +150,8 @@ pub enum Shape {
     Bars,
     /// Parts of bars: each series stands on those before it.
     Stack,
-    /// A dashed upright line through the whole height for each point: a time at which something happened, which is what is said of it. Its y counts for nothing.
+    /// A dashed upright line through the whole height for each point: a time at which something happened, which is what
+    /// is said of it. Its y counts for nothing.
     Mark,
 }
 
@@ -208,7 +209,8 @@ impl Figure {
         draw::document(core::slice::from_ref(self), &Sizes::WIDE)
     }
 
-    /// The same for a narrow screen, such as that of a telephone: nothing is left out, and letters stay as large as they are.
+    /// The same for a narrow screen, such as that of a telephone: nothing is left out, and letters stay as large as
+    /// they are.
     #[must_use]
     pub fn to_narrow_svg(&self) -> String {
         draw::document(core::slice::from_ref(self), &Sizes::NARROW)

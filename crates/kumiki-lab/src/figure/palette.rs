@@ -3,8 +3,9 @@
 /// Words, axes and limits: 4.5 to 1 beside white and beside black (WCAG 2.2).
 pub(super) const NEUTRAL: &str = "#757575";
 
-/// Okabe and Ito's colours, "Color Universal Design" (2008), from the darkest; orange and sky blue darkened until lines of them have 3 to 1 beside white, grey for
-/// black, which would be gone in the dark, and their yellow left out, which is too light for lines.
+/// Okabe and Ito's colours, "Color Universal Design" (2008), from the darkest; orange and sky blue darkened until lines
+/// of them have 3 to 1 beside white, grey for black, which would be gone in the dark, and their yellow left out, which
+/// is too light for lines.
 pub(crate) const COLOURS: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b87f00", "#3f94cc", NEUTRAL];
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! How wide text will be, roughly, without a font.
 
-/// The width of `text` in a sans-serif font of `size`, on the wide side: DejaVu Sans, the widest of the usual ones, fits.
+/// The width of `text` in a sans-serif font of `size`, on the wide side: DejaVu Sans, the widest of the usual ones,
+/// fits.
 pub(crate) fn width(text: &str, size: f64) -> f64 {
     let ems: f64 = text
         .chars()
@@ -32,7 +33,8 @@ pub(crate) fn wrap(text: &str, size: f64, limit: f64) -> Vec<String> {
     lines
 }
 
-/// `text` without what XML does not allow, even escaped, and without the backticks of code, which has no look of its own in a figure.
+/// `text` without what XML does not allow, even escaped, and without the backticks of code, which has no look of its
+/// own in a figure.
 pub(crate) fn clean(text: &str) -> String {
     text.chars()
         .filter(|c| *c != '`')

@@ -11,8 +11,8 @@ use crate::stats::{self, Level};
 
 /// From here on two prices are not told apart.
 pub(super) const ALIKE: f64 = 0.95;
-/// Two prices that are not told apart have no intervals where either may be more or less by more than this factor: what is known is their sum, a straight line in the prices and
-/// none in their logarithms, in which intervals are reckoned.
+/// Two prices that are not told apart have no intervals where either may be more or less by more than this factor: what
+/// is known is their sum, a straight line in the prices and none in their logarithms, in which intervals are reckoned.
 const FAR: f64 = 1.25;
 /// Of the largest eigenvalue, what is taken for none.
 const NONE: f64 = 1e-10;
@@ -26,7 +26,8 @@ pub(super) struct Certainty {
     pub(super) idle: Vec<usize>,
     /// Pairs with the correlation of their errors, the closest first.
     pub(super) alike: Vec<(usize, usize, f64)>,
-    /// How much further off the prices may be in the worst direction than in the best: the ratio of the greatest singular value to the least.
+    /// How much further off the prices may be in the worst direction than in the best: the ratio of the greatest
+    /// singular value to the least.
     pub(super) condition: f64,
 }
 

@@ -6,7 +6,8 @@ use super::certainty::Certainty;
 use super::least::{self, LeastSquares, PriceRange};
 use crate::stats::Level;
 
-/// A line that takes so long for each packet and each octet, and of which whole packets are counted: what comes out moves in steps.
+/// A line that takes so long for each packet and each octet, and of which whole packets are counted: what comes out
+/// moves in steps.
 fn counted(prices: &[f64], sizes: &[f64], time: f64) -> Vec<f64> {
     let rate = |size: &f64| (time / (prices[0] + prices[1] * size)).floor() * size;
     sizes.iter().map(rate).collect()
@@ -37,7 +38,8 @@ struct CoverageCounts {
     /// In how many fits the interval holds what was meant, and in how many there is none.
     held: [u32; 2],
     idle: [u32; 2],
-    /// By how much wider intervals are than those of the true slopes, in logarithms: the median, of those that tell anything.
+    /// By how much wider intervals are than those of the true slopes, in logarithms: the median, of those that tell
+    /// anything.
     wider: [Option<f64>; 2],
 }
 
@@ -82,7 +84,8 @@ impl Study<'_> {
         found
     }
 
-    /// What the intervals are where slopes and errors are known: those of the noise, and of what is anywhere within a step.
+    /// What the intervals are where slopes and errors are known: those of the noise, and of what is anywhere within a
+    /// step.
     fn true_factors(&self, meant: &[f64; 2]) -> Vec<f64> {
         let row = |size: &f64| {
             let whole = meant[0] + meant[1] * size;
@@ -105,9 +108,10 @@ const WIDE: [f64; 5] = [64.0, 256.0, 700.0, 1072.0, 1460.0];
 /// Here the prices are hardly told apart.
 const NARROW: [f64; 6] = [900.0, 1000.0, 1100.0, 1200.0, 1300.0, 1460.0];
 
-/// Of 60 intervals of 95 % each, 57 hold what was meant; no fewer than 50, by four times the root of 60 * 0.95 * 0.05: of each price by itself, for those of one fit go
-/// together. What was counted and not measured has no noise but that of whole packets, which is no less for that. An octet of 0.001 is a hundredth of the time, and a fit of it that begins
-/// at a fifth moves by that little.
+/// Of 60 intervals of 95 % each, 57 hold what was meant; no fewer than 50, by four times the root of 60 * 0.95 * 0.05:
+/// of each price by itself, for those of one fit go together. What was counted and not measured has no noise but that
+/// of whole packets, which is no less for that. An octet of 0.001 is a hundredth of the time, and a fit of it that
+/// begins at a fifth moves by that little.
 #[test]
 fn intervals_of_95_per_cent_hold_what_was_meant_as_often_as_that_and_are_no_wider_than_need_be() {
     for sizes in [WIDE.as_slice(), &NARROW] {

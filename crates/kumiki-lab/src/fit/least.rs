@@ -59,7 +59,8 @@ pub(super) struct LeastSquares {
     pub(super) scatter: f64,
     /// Prices that do nothing that is seen, over the whole of their ranges.
     pub(super) idle: Vec<usize>,
-    /// Whether nothing more was to be gained; not where that took more steps than there may be, or runs around have no values.
+    /// Whether nothing more was to be gained; not where that took more steps than there may be, or runs around have no
+    /// values.
     pub(super) is_settled: bool,
 }
 
@@ -88,8 +89,9 @@ struct LaidSurface {
     windows: Vec<Window>,
 }
 
-/// Finds the prices for which the squares of what `evaluate` gives are least. It is asked for several lists of prices at once, and gives as many numbers for each, or nothing:
-/// prices where that is so are no gain, and surfaces are laid without them. It gives numbers where prices begin, and is not asked for prices outside of their ranges.
+/// Finds the prices for which the squares of what `evaluate` gives are least. It is asked for several lists of prices
+/// at once, and gives as many numbers for each, or nothing: prices where that is so are no gain, and surfaces are laid
+/// without them. It gives numbers where prices begin, and is not asked for prices outside of their ranges.
 pub(super) fn find<E>(
     ranges: &[PriceRange],
     mut evaluate: impl FnMut(&[Vec<f64>]) -> Result<Vec<Residuals>, E>,
@@ -147,7 +149,8 @@ fn descend<E>(
     Ok((logs, steps))
 }
 
-/// Goes from there to where smooth surfaces through what is found around are lowest, each laid where the last one was, as long as that leads further.
+/// Goes from there to where smooth surfaces through what is found around are lowest, each laid where the last one was,
+/// as long as that leads further.
 fn settle<E>(
     ranges: &[PriceRange],
     (logs, mut steps): (Vec<f64>, u32),
@@ -227,8 +230,9 @@ fn least(sought: &[MovingPrice], residuals: Vec<f64>, slopes: &[Vec<f64>], scatt
     }
 }
 
-/// Lays a surface around the prices. Those that do nothing which is seen get wider windows: how much a price does grows with it, and one that is far too low does next to
-/// nothing where it is. What is not seen over its whole range is idle from there on.
+/// Lays a surface around the prices. Those that do nothing which is seen get wider windows: how much a price does grows
+/// with it, and one that is far too low does next to nothing where it is. What is not seen over its whole range is idle
+/// from there on.
 fn lay<E>(
     sought: &mut [MovingPrice],
     evaluate: &mut impl FnMut(&[Vec<f64>]) -> Result<Vec<Residuals>, E>,
@@ -271,7 +275,8 @@ fn lay<E>(
     }
 }
 
-/// Puts prices that are idle to where they began, where that makes no difference: small steps, and not measurements, have led them away.
+/// Puts prices that are idle to where they began, where that makes no difference: small steps, and not measurements,
+/// have led them away.
 fn put_back<E>(
     sought: &mut [MovingPrice],
     scatter: f64,
@@ -314,8 +319,9 @@ pub(super) fn sum(residuals: &[f64]) -> f64 {
     residuals.iter().map(|it| it * it).sum()
 }
 
-/// By how much each residual grows with the logarithm of each price. One side will do on the way: that with more room, where there is not enough upwards, or the other one where runs
-/// have no values. Where they have none on either, the price stays for this step.
+/// By how much each residual grows with the logarithm of each price. One side will do on the way: that with more room,
+/// where there is not enough upwards, or the other one where runs have no values. Where they have none on either, the
+/// price stays for this step.
 fn slopes<E>(
     ranges: &[PriceRange],
     logs: &[f64],

@@ -127,7 +127,8 @@ fn is_held_out(record: Record<'_>, name: &str, found: &FoundColumn) -> Result<bo
     })
 }
 
-/// What any value of a row can be that is not 0: a thousandth of a bit per second in Mb/s is not below it, and 500 years in milliseconds are not above.
+/// What any value of a row can be that is not 0: a thousandth of a bit per second in Mb/s is not below it, and 500
+/// years in milliseconds are not above.
 const MEASURABLE: core::ops::RangeInclusive<f64> = 1e-9..=1e15;
 
 /// What a column of [`Options::hold_out`] may have.

@@ -46,8 +46,8 @@ pub struct Options {
     pub profile: Option<String>,
     /// The value that was measured, by its name in the rows; what the scenario reports unless given.
     pub value: Option<String>,
-    /// The column that says which measurements are held out: x, yes, true, on or a number other than 0; no, false, off, 0 and nothing leave them in, and other
-    /// words are refused.
+    /// The column that says which measurements are held out: x, yes, true, on or a number other than 0; no, false, off,
+    /// 0 and nothing leave them in, and other words are refused.
     pub hold_out: Option<String>,
     /// Every so many-th measurement is held out.
     pub hold_every: Option<usize>,
@@ -167,8 +167,9 @@ impl Task {
     ///
     /// # Errors
     ///
-    /// [`ScenarioError`] where a measurement is of no point, or lacks what says of which; where values are missing or zero; where no profile can be meant, or
-    /// it can have no price that is to move; where more prices are named than there are measurements to fit to.
+    /// [`ScenarioError`] where a measurement is of no point, or lacks what says of which; where values are missing or
+    /// zero; where no profile can be meant, or it can have no price that is to move; where more prices are named than
+    /// there are measurements to fit to.
     pub fn new(
         document: &Document,
         choice: &Choice,
@@ -230,7 +231,8 @@ impl Task {
             .then(|| format!("{measurements} cannot say {count} ({}): name fewer with --free", prices()))
     }
 
-    /// Finds the prices. `tell` hears how far it is. A point of which a run has no such value with the prices at the beginning is left out, and that is noted.
+    /// Finds the prices. `tell` hears how far it is. A point of which a run has no such value with the prices at the
+    /// beginning is left out, and that is noted.
     ///
     /// # Errors
     ///

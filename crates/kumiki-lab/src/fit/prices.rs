@@ -68,7 +68,8 @@ impl Name {
         self.find(profile)?.picoseconds().ok().map(float)
     }
 
-    /// Puts the price into a profile: so many picoseconds, and where they come from. False where a profile has no such place.
+    /// Puts the price into a profile: so many picoseconds, and where they come from. False where a profile has no such
+    /// place.
     pub(super) fn put(&self, profile: &mut Profile, ps: f64, from: &str) -> bool {
         let price = Sourced { value: self.text(ps), from: from.to_owned() };
         match self.parts().as_slice() {

@@ -15,7 +15,8 @@ use crate::table::{Cell, Table};
 const UNSEEN: &str = "cannot be seen above the steps of runs, wherever in its range";
 
 impl Fitted {
-    /// How far off everything is, by the root of the mean square of relative errors: what was fitted to, and what was held out, if anything was.
+    /// How far off everything is, by the root of the mean square of relative errors: what was fitted to, and what was
+    /// held out, if anything was.
     pub(super) fn off(&self, values: &Values) -> (f64, Option<f64>) {
         let of = |held_out: bool| {
             let errors: Vec<f64> = self.task.errors(values, held_out).flatten().collect();
@@ -51,7 +52,8 @@ impl Fitted {
         all.map(|(place, ((name, range), ps))| (place, name, range, *ps))
     }
 
-    /// "450 us .. 470 us"; nothing where it is wider than the range that a price may have, or than slopes at one place can say of prices of which the one makes up for the other.
+    /// "450 us .. 470 us"; nothing where it is wider than the range that a price may have, or than slopes at one place
+    /// can say of prices of which the one makes up for the other.
     fn interval(&self, place: usize, name: &Name, ps: f64) -> Option<String> {
         let factor = self.certainty.factors.get(place).copied().flatten()?;
         let range = self.ranges.get(place)?;
@@ -225,7 +227,8 @@ impl Fitted {
     }
 }
 
-/// Whether an interval from a price by `factor` down to a price by `factor` up is narrower than `range`, both as ratios of their ends.
+/// Whether an interval from a price by `factor` down to a price by `factor` up is narrower than `range`, both as ratios
+/// of their ends.
 fn is_narrower(factor: f64, range: &PriceRange) -> bool {
     factor * factor < range.high / range.low
 }
@@ -301,7 +304,8 @@ fn put(table: &mut toml::Table, path: &[String], value: toml::Table) {
 mod tests {
     use super::*;
 
-    /// An interval that reaches by a factor of 40 to both sides is 1600 times as wide as its lower end, and wider than 12 us .. 1200 us.
+    /// An interval that reaches by a factor of 40 to both sides is 1600 times as wide as its lower end, and wider than
+    /// 12 us .. 1200 us.
     #[test]
     fn an_interval_is_as_wide_as_both_of_its_sides() {
         let range = PriceRange { start: 120e6, low: 12e6, high: 1200e6 };

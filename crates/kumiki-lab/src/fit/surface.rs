@@ -13,12 +13,15 @@ use super::matrix::Matrix;
 /// How far around in the logarithm of a price, unless what it does is seen only over more.
 pub(super) const WIDTH: f64 = 0.2;
 
-/// A price that changes results by less than that from the middle of its window to an end does nothing to them that is seen.
+/// A price that changes results by less than that from the middle of its window to an end does nothing to them that is
+/// seen.
 const IDLE: f64 = 2e-4;
 
-/// Slopes are some where they are so many times as large as what they may be off, for the small steps in which results move.
+/// Slopes are some where they are so many times as large as what they may be off, for the small steps in which results
+/// move.
 pub(super) const AT_ALL: f64 = 3.0;
-/// And so many times where between the ends of a window are several steps: within one, what runs are off is the same at neighbouring places, and shows in no scatter.
+/// And so many times where between the ends of a window are several steps: within one, what runs are off is the same at
+/// neighbouring places, and shows in no scatter.
 pub(super) const CLEARLY: f64 = 9.0;
 
 /// The prices between which a surface is laid, of one price: -1 is the lower end, and 1 the upper one.
@@ -158,7 +161,8 @@ impl Surface {
         Some(Self { rows, scatter, slope_errors })
     }
 
-    /// Whether a price does something that is seen: all slopes of it in the middle, as the root of the sum of their squares, are more than small steps make.
+    /// Whether a price does something that is seen: all slopes of it in the middle, as the root of the sum of their
+    /// squares, are more than small steps make.
     pub(super) fn sees(&self, price: usize, times: f64) -> bool {
         let slopes = self.rows.iter().filter_map(|row| row.get(price + 1));
         let error = self.slope_errors.get(price).copied().unwrap_or(f64::INFINITY);

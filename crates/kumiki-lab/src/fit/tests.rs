@@ -4,7 +4,8 @@ use super::*;
 use crate::sources::told;
 use crate::table::Layout;
 
-/// A workstation that copies and sums each octet: small messages are bound by what a packet costs, large ones by what an octet does.
+/// A workstation that copies and sums each octet: small messages are bound by what a packet costs, large ones by what
+/// an octet does.
 const SCENARIO: &str = r#"title = "A slow computer"
 host.near = { graph = ["netperf", "tcp", "ip", "p2p0"], ip = { address = "10.0.0.1/24" }, profile = "ss20", tcp = { mss = "${mss}" } }
 host.far = { like = "near", ip = { address = "10.0.0.2/24" }, profile = "zero" }
@@ -81,7 +82,8 @@ fn known_prices_come_back_and_are_predicted_where_they_were_held_out() {
     assert_eq!(profile.price["tcp"]["pop"].value, "100 us", "what was not fitted is as it was");
 }
 
-/// Segments that are nearly alike hardly tell what one costs from what its octets do, and what a run counts moves in steps: what is least off by chance is far from what was meant.
+/// Segments that are nearly alike hardly tell what one costs from what its octets do, and what a run counts moves in
+/// steps: what is least off by chance is far from what was meant.
 #[test]
 fn intervals_hold_the_prices_that_runs_were_made_with() {
     let sizes = ["1000 B", "1100 B", "1200 B", "1300 B", "1400 B", "1460 B"];
@@ -242,7 +244,8 @@ fn points_of_which_a_run_has_no_value_are_left_out_and_named() {
     );
 }
 
-/// With ten times the price of a packet, which a fit may try, 100 messages do not come to their end; with the prices at the beginning they do.
+/// With ten times the price of a packet, which a fit may try, 100 messages do not come to their end; with the prices at
+/// the beginning they do.
 #[test]
 fn points_are_not_lost_for_prices_that_were_only_tried() {
     let text = SCENARIO

@@ -1,4 +1,5 @@
-//! That rows can have what `[report]` and `[[claim]]` ask for, before anything runs: values of such loads, and queues, counters and limits of these names.
+//! That rows can have what `[report]` and `[[claim]]` ask for, before anything runs: values of such loads, and queues,
+//! counters and limits of these names.
 
 use crate::experiment::{Experiment, Limit};
 use crate::limit::is_changing;
@@ -68,7 +69,8 @@ fn named(path: &[&str], value: &str, (scenario, experiment): (&Scenario, &Experi
     }
 }
 
-/// What alone has that value, in words, where a row of `load`, or of all loads together, can have none; nothing where it may.
+/// What alone has that value, in words, where a row of `load`, or of all loads together, can have none; nothing where
+/// it may.
 fn lacks(
     load: Option<&str>,
     value: &ValueName,
@@ -93,7 +95,8 @@ fn lacks(
     }
 }
 
-/// That no row of the `load`, or of all together, has that field, of `only` what has it, and what such a row has in its place.
+/// That no row of the `load`, or of all together, has that field, of `only` what has it, and what such a row has in its
+/// place.
 fn lacking(
     path: &[&str],
     (field, only): (&str, &str),

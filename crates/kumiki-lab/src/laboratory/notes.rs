@@ -30,8 +30,8 @@ pub(super) fn notes(measured: &Measured, scenario: &Scenario) -> Vec<String> {
     notes
 }
 
-/// That the total is more than all loads brought together over the time of all of them, where they were not there at one time: it is the sum of what each brought over
-/// its own.
+/// That the total is more than all loads brought together over the time of all of them, where they were not there at
+/// one time: it is the sum of what each brought over its own.
 pub(super) fn at_other_times(measured: &Measured, scenario: &Scenario) -> Option<String> {
     const MORE: f64 = 1.02;
     // What is shown so many times is another sum.
@@ -75,8 +75,9 @@ pub(super) fn happened(scenario: &Scenario, end: Instant) -> Vec<String> {
     told("during the run", before).into_iter().chain(late).collect()
 }
 
-/// Why a run is no result: a file did not come to its end, or there was no connection where one was refused, or where none was at all. One of several loads that
-/// nobody answers, or that TCP has given up calling, is only unlucky, and that is a result, too.
+/// Why a run is no result: a file did not come to its end, or there was no connection where one was refused, or where
+/// none was at all. One of several loads that nobody answers, or that TCP has given up calling, is only unlucky, and
+/// that is a result, too.
 pub(super) fn failed(measured: &Measured) -> Option<String> {
     let file = measured.total.failure.as_ref().map(|why| format!("the transfer of the file did not end: {why}"));
     file.or_else(|| {
@@ -151,7 +152,8 @@ fn away(load: &LoadResult) -> String {
     told.join(", ")
 }
 
-/// What the last of several transfers or calls waited for while nothing was on their lines, where that is not what held most of them for most of the time.
+/// What the last of several transfers or calls waited for while nothing was on their lines, where that is not what held
+/// most of them for most of the time.
 fn stragglers(load: &LoadResult) -> Option<String> {
     let idle = load.held_while_idle()?;
     let (limit, share) = idle.first()?;
@@ -167,7 +169,8 @@ fn stragglers(load: &LoadResult) -> Option<String> {
     })
 }
 
-/// That waits of small segments, with what of them the peer kept acknowledgments back, are what held a load for the most time, where no share of it alone says so.
+/// That waits of small segments, with what of them the peer kept acknowledgments back, are what held a load for the
+/// most time, where no share of it alone says so.
 fn small(load: &LoadResult) -> Option<String> {
     let foremost = |shares: Vec<(Limit, f64)>| shares.first().copied();
     let (_, whole) = foremost(load.causes()).filter(|(limit, _)| *limit == Limit::Coalescing)?;
@@ -180,7 +183,8 @@ fn small(load: &LoadResult) -> Option<String> {
     ))
 }
 
-/// That calls wait for acknowledgments with the ends of their answers for a good part of the time in which they do not pause, where what held them for the most of that has another name.
+/// That calls wait for acknowledgments with the ends of their answers for a good part of the time in which they do not
+/// pause, where what held them for the most of that has another name.
 fn small_beside_others(load: &LoadResult) -> Option<String> {
     const GOOD: f64 = 0.2;
     let part = Some(load.coalesced()).filter(|part| *part >= GOOD)?;
@@ -401,7 +405,8 @@ define.playout = "1 ms"
         assert_eq!(note("500 ms"), "26 datagrams sent, none received");
     }
 
-    /// A router whose CPU takes 150 us for each packet that it sends on, and 150 us for each acknowledgment: a segment and a half of these take 300 us.
+    /// A router whose CPU takes 150 us for each packet that it sends on, and 150 us for each acknowledgment: a segment
+    /// and a half of these take 300 us.
     #[test]
     fn a_cpu_on_the_way_that_holds_loads_is_named() {
         let text = r#"
@@ -432,7 +437,8 @@ define.pop = "150 us"
         assert!(both[0].starts_with("bulk, more: the CPU that had no time left is r.cpu, "), "{both:?}");
     }
 
-    /// The end of an answer waits for the acknowledgment of what is before it, and that behind the bulk data: the share of both is called `queue`.
+    /// The end of an answer waits for the acknowledgment of what is before it, and that behind the bulk data: the share
+    /// of both is called `queue`.
     #[test]
     fn small_segments_that_wait_behind_what_others_send_are_told_of() {
         let text = r#"

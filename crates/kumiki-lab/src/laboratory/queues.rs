@@ -1,8 +1,10 @@
-//! Queues that say less of a network than of how it was written down: those without an end that grow to the end of the measured time, and those in which phase decides
-//! who finds room. And those in which acknowledgments wait behind what others send.
+//! Queues that say less of a network than of how it was written down: those without an end that grow to the end of the
+//! measured time, and those in which phase decides who finds room. And those in which acknowledgments wait behind what
+//! others send.
 //!
-//! A queue without an end that has grown and fallen again, as behind a burst, is none of these: how long it became is the burst's, and another `duration` changes
-//! nothing of it. Its length is in the rows (`max`), and over time in the series.
+//! A queue without an end that has grown and fallen again, as behind a burst, is none of these: how long it became is
+//! the burst's, and another `duration` changes nothing of it. Its length is in the rows (`max`), and over time in the
+//! series.
 
 use kumiki_graph::Duration;
 use kumiki_link::Occupancy;
@@ -65,7 +67,8 @@ fn senders(scenario: &Scenario) -> Vec<Sender<'_>> {
     all
 }
 
-/// Which queues without an end grew for all of the measured time, or from some time on to its end: more came than their lines take.
+/// Which queues without an end grew for all of the measured time, or from some time on to its end: more came than their
+/// lines take.
 #[expect(clippy::cast_precision_loss, reason = "counts for a sentence")]
 pub(super) fn endless(measured: &Measured, scenario: &Scenario) -> Vec<String> {
     let mut told = Vec::new();
@@ -79,9 +82,11 @@ pub(super) fn endless(measured: &Measured, scenario: &Scenario) -> Vec<String> {
         };
         let (before, grown) = (queue.began_with(), queue.length().saturating_sub(queue.began_with()) as f64);
         let (whole, is_full) = (queue.whole(), busy as f64 >= queue.whole().as_nanos() as f64 * FULL);
-        // What grows at one rate is half of the time on either side of its middle; what has grown and then stayed is not, nor a burst at the end.
+        // What grows at one rate is half of the time on either side of its middle; what has grown and then stayed is
+        // not, nor a burst at the end.
         let middle = queue.quantile(0.5).saturating_sub(before) as f64 / grown;
-        // Nor is what falls and rises, as behind bursts: that passes its middle again each time, and here for the last time.
+        // Nor is what falls and rises, as behind bursts: that passes its middle again each time, and here for the last
+        // time.
         let half = queue.length().midpoint(before);
         let passed = queue.longer_for(half);
         let has_passed = passed.as_secs_f64() >= whole.as_secs_f64() * PASSED;
@@ -114,14 +119,16 @@ pub(super) fn endless(measured: &Measured, scenario: &Scenario) -> Vec<String> {
     told
 }
 
-/// Whether a queue that has been longer than at first for the time `growing`, and longer than `half` of what it is now for `passed`, grew at one rate, and was never as long before.
+/// Whether a queue that has been longer than at first for the time `growing`, and longer than `half` of what it is now
+/// for `passed`, grew at one rate, and was never as long before.
 fn is_even(queue: &Occupancy, half: u64, passed: Duration, growing: Duration) -> bool {
     let part = passed.as_secs_f64() / growing.as_secs_f64();
     let before = queue.longer_in_all(half).saturating_sub(passed);
     (0.3..0.7).contains(&part) && before.as_secs_f64() <= passed.as_secs_f64() * NOTABLE
 }
 
-/// Which loads of TCP hardly get through beside datagrams that come at equal times into the same full queue: there phase may decide who finds room, and not chance.
+/// Which loads of TCP hardly get through beside datagrams that come at equal times into the same full queue: there
+/// phase may decide who finds room, and not chance.
 pub(super) fn in_phase(measured: &Measured, scenario: &Scenario) -> Vec<String> {
     const MOST: f64 = 0.5;
     let topology = Topology::of(scenario);
@@ -155,8 +162,9 @@ pub(super) fn in_phase(measured: &Measured, scenario: &Scenario) -> Vec<String> 
     told
 }
 
-/// Which loads of TCP have acknowledgments that wait, for most of their round trips, in a queue that another load fills, or that they fill themselves: their own line is
-/// not full, and nothing on it says why they are slow. A queue that serves flows in turn lets acknowledgments pass, but not each other.
+/// Which loads of TCP have acknowledgments that wait, for most of their round trips, in a queue that another load
+/// fills, or that they fill themselves: their own line is not full, and nothing on it says why they are slow. A queue
+/// that serves flows in turn lets acknowledgments pass, but not each other.
 pub(super) fn behind_others(measured: &Measured, scenario: &Scenario) -> Vec<String> {
     const MOST: f64 = 0.5;
     let topology = Topology::of(scenario);
@@ -236,8 +244,9 @@ fn mean_round_trip(load: &LoadResult) -> Option<f64> {
     stats::mean(&all.collect::<Vec<_>>())
 }
 
-/// How long frames waited on average in the one queue of what is sent over a line with frames, in seconds: how many waited, over how many came in a second (Little). Of a queue that grows more
-/// come than go, and those that are still there at the end have not waited for all of their time.
+/// How long frames waited on average in the one queue of what is sent over a line with frames, in seconds: how many
+/// waited, over how many came in a second (Little). Of a queue that grows more come than go, and those that are still
+/// there at the end have not waited for all of their time.
 #[expect(clippy::cast_precision_loss, reason = "a count for a sentence")]
 fn mean_wait(measured: &Measured, scenario: &Scenario, hop: &Hop<'_>) -> Option<f64> {
     let end = end_of(hop)?;
@@ -306,7 +315,8 @@ define.rate = "12 Mb/s"
         assert_eq!(told(&tcp.replace(", rate = \"${rate}\"", "").replace("define.rate", "#"), &[]), None);
     }
 
-    /// 1500 datagrams a second come from 3 s on, so 284 more than go: for two of the four seconds that are measured, or for 400 ms.
+    /// 1500 datagrams a second come from 3 s on, so 284 more than go: for two of the four seconds that are measured, or
+    /// for 400 ms.
     #[test]
     fn a_queue_that_grows_to_the_end_says_since_when() {
         let told = |start: &str, stop: &str| {
@@ -326,7 +336,8 @@ define.rate = "12 Mb/s"
         let bursts = FLOOD.replace("rate = \"${rate}\"", "rate = \"${rate}\", on = \"${on}\", off = \"${off}\"");
         let bursts = format!("{bursts}define.on = \"1 s\"\ndefine.off = \"3 s\"\n");
         let told = |set: &[&str]| notes(&bursts, set).into_iter().any(|note| note.contains("without an end"));
-        // 5000 datagrams come in a second, and in the next three all but a few hundred have gone; then as many come again.
+        // 5000 datagrams come in a second, and in the next three all but a few hundred have gone; then as many come
+        // again.
         let rate = ["rate=40 Mb/s", "run.warm_up=0 s", "run.duration=5 s"];
         assert!(!told(&rate));
         // Short bursts of which too much comes on the whole do let it grow.
@@ -351,7 +362,8 @@ define.queue = "1 bdp"
         Laboratory::default().run(&points[0]).unwrap()
     }
 
-    /// What a station may be without the token for is in a product of bandwidth and delay: with as much TCP has all of the ring, as with room for all.
+    /// What a station may be without the token for is in a product of bandwidth and delay: with as much TCP has all of
+    /// the ring, as with room for all.
     #[test]
     fn stations_of_a_ring_have_queues_and_one_product_is_enough() {
         let of = |queue: &str| measured(RING, &[queue]).rows.remove(0);
@@ -421,7 +433,8 @@ define = { queue = "drop-tail", frames = 100 }
             "{note}"
         );
         assert!(note.contains(" in the queue of what home.l0 sends over dsl, behind what up sends: "), "{note}");
-        // `queue_frames` is of both ends, and a short one takes more from the data than from what is before its acknowledgments.
+        // `queue_frames` is of both ends, and a short one takes more from the data than from what is before its
+        // acknowledgments.
         assert!(
             note.ends_with(
                 ": one that serves flows in turn (`link.dsl.queue = \"fq-codel\"`) shows what down could have"
@@ -435,7 +448,8 @@ define = { queue = "drop-tail", frames = 100 }
         assert_eq!(told(&ADSL.replace(up, ""), &[]), [""; 0]);
     }
 
-    /// A queue without an end grows for as long as it is measured: what came at last waits for longer than any round trip that was measured.
+    /// A queue without an end grows for as long as it is measured: what came at last waits for longer than any round
+    /// trip that was measured.
     #[test]
     fn acknowledgments_in_a_queue_that_grows_wait_for_no_longer_than_their_round_trips() {
         let flood = "load.up = { kind = \"udp\", from = \"home\", to = \"isp\", message = \"1000 B\", rate = \"1.3 Mb/s\", start = \"9 s\" }";

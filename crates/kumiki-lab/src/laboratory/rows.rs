@@ -20,7 +20,8 @@ struct Limits {
     all: f64,
     /// Over the part of it in which the load writes.
     writing: f64,
-    /// Whether more came: what waits in queues when a line before them changes, or behind what is lost of a stream, is not known.
+    /// Whether more came: what waits in queues when a line before them changes, or behind what is lost of a stream, is
+    /// not known.
     is_unknown: bool,
 }
 
@@ -112,7 +113,8 @@ pub(super) fn rows(point: &Point, measured: &Measured) -> Result<Vec<Row>, Failu
     Ok(rows)
 }
 
-/// What the lines leave all loads together, in the parts that they had of it; nothing where they are not measured over one time, or a line changes.
+/// What the lines leave all loads together, in the parts that they had of it; nothing where they are not measured over
+/// one time, or a line changes.
 fn limit_of_total(point: &Point, measured: &Measured) -> Option<f64> {
     let scenario = &point.scenario;
     let bring = || scenario.load.iter().filter(|(_, load)| load.kind != "ping");
@@ -137,7 +139,8 @@ fn limit_of_total(point: &Point, measured: &Measured) -> Option<f64> {
     limit::of_mix(scenario, bring().map(|(name, load)| (load, of_load((name, load)))))
 }
 
-/// What the lines leave the whole load in the time of `flow`, where that is not the load's, of which it is `limit`; nothing where that is not known of the load.
+/// What the lines leave the whole load in the time of `flow`, where that is not the load's, of which it is `limit`;
+/// nothing where that is not known of the load.
 fn limit_of_flow(point: &Point, (name, load): (&str, &LoadResult), flow: &Flow, limit: Option<f64>) -> Option<f64> {
     let is_same = flow.time.is_zero() || (flow.began, flow.time) == (load.began, load.time);
     let own = || {
@@ -260,7 +263,8 @@ fn completions(load: &LoadResult) -> Option<u64> {
     (count + load.unfinished > 0).then_some(count)
 }
 
-/// How long flows that have an end took: the least, the greatest, the mean and some quantiles; nothing where none has one.
+/// How long flows that have an end took: the least, the greatest, the mean and some quantiles; nothing where none has
+/// one.
 fn completions_ms(flows: &[Flow]) -> BTreeMap<String, f64> {
     let times = flows.iter().filter_map(|flow| flow.completion).map(|time| time.as_secs_f64() * 1e3);
     let mut times: Vec<f64> = times.collect();

@@ -12,14 +12,16 @@ use crate::topology::{HopKind, Topology};
 /// Of a line on which nobody else's data goes, what takes less than this part is nothing to think of.
 const NOTABLE: f64 = 0.05;
 
-/// For so many full segments there is an acknowledgment at least (RFC 9293, section 3.8.6.3), where nobody says otherwise.
+/// For so many full segments there is an acknowledgment at least (RFC 9293, section 3.8.6.3), where nobody says
+/// otherwise.
 const SEGMENTS: u32 = 2;
 
 /// So many loads are told of.
 const TOLD: usize = 4;
 
-/// What is left out of the ladders of `scenario`, in words; nothing where nothing is. Of acknowledgments it is said how much of a line they take at most, where other
-/// loads send data there, or the line is so slow that they take a considerable part of it.
+/// What is left out of the ladders of `scenario`, in words; nothing where nothing is. Of acknowledgments it is said how
+/// much of a line they take at most, where other loads send data there, or the line is so slow that they take a
+/// considerable part of it.
 #[must_use]
 pub fn left_out(scenario: &Scenario) -> Option<String> {
     let topology = Topology::of(scenario);
@@ -78,7 +80,8 @@ pub fn left_out(scenario: &Scenario) -> Option<String> {
     Some(text)
 }
 
-/// For how many full segments that come to `to`, a host or a layer of one, its TCP acknowledges at once, as its `ack.every` has it.
+/// For how many full segments that come to `to`, a host or a layer of one, its TCP acknowledges at once, as its
+/// `ack.every` has it.
 pub(crate) fn segments_each(scenario: &Scenario, to: &str) -> u32 {
     let stack = Stack::of(scenario, to.split('.').next().unwrap_or(to));
     let every = stack.and_then(|stack| {
@@ -89,8 +92,9 @@ pub(crate) fn segments_each(scenario: &Scenario, to: &str) -> u32 {
     every.filter(|every| *every > 0).unwrap_or(SEGMENTS)
 }
 
-/// What part of each line on the way back the acknowledgments of the first pair of `load` take, where its data comes as fast as its ladder allows, and of how many octets
-/// each is. Nothing of calls, whose data goes both ways, nor of rings, where all goes one way.
+/// What part of each line on the way back the acknowledgments of the first pair of `load` take, where its data comes as
+/// fast as its ladder allows, and of how many octets each is. Nothing of calls, whose data goes both ways, nor of
+/// rings, where all goes one way.
 fn taken<'a>(scenario: &'a Scenario, topology: &Topology<'a>, load: &Workload) -> Vec<(Direction<'a>, f64, String)> {
     let pair = load.pairs().next().filter(|_| load.kind != "rpc");
     let found = pair.and_then(|(from, to)| {

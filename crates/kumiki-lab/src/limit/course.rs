@@ -27,15 +27,17 @@ impl CarriedPart {
 #[derive(Clone, Copy)]
 enum CapacityChange {
     Up(bool),
-    /// The frame that is on the line keeps its time, and this part of it comes on top of what the line carries from then on.
+    /// The frame that is on the line keeps its time, and this part of it comes on top of what the line carries from
+    /// then on.
     Kept(f64),
     /// From then on so much more comes, or less, as a part of what is written.
     More(f64),
 }
 
-/// What all pairs of a load can have together from one time of the run to another, on average, in Mb/s, where lines are as their schedules and events have
-/// them then: of a line that is not there, nothing. What a change leaves on the way when it comes counts as it arrives:
-/// where a line takes longer from then on nothing arrives for a while, and where it takes less, more than it carries. Hosts without power change nothing of it.
+/// What all pairs of a load can have together from one time of the run to another, on average, in Mb/s, where lines are
+/// as their schedules and events have them then: of a line that is not there, nothing. What a change leaves on the way
+/// when it comes counts as it arrives: where a line takes longer from then on nothing arrives for a while, and where it
+/// takes less, more than it carries. Hosts without power change nothing of it.
 ///
 /// # Errors
 /// As [`super::of_load`].
@@ -150,7 +152,8 @@ fn states<'a>(scenario: &'a Scenario, pairs: &[Vec<(Direction<'a>, f64)>]) -> BT
     names.into_iter().map(state).collect()
 }
 
-/// How long it takes from the end of a line to the readers behind it; of those that are not equally far away, to the last.
+/// How long it takes from the end of a line to the readers behind it; of those that are not equally far away, to the
+/// last.
 fn behind(
     pairs: &[Vec<(Direction<'_>, f64)>],
     states: &BTreeMap<&str, ChangedLine>,
@@ -180,8 +183,8 @@ fn before<'a>(pairs: &[Vec<(Direction<'a>, f64)>], direction: Direction<'_>) -> 
     all.into_iter().filter(goes_on).collect()
 }
 
-/// All that changes, in order of time, when the readers of `pairs` have the first of it: what is on a line keeps its rate and its time and arrives, unless the line is not
-/// there by then, and has the lines that follow before it.
+/// All that changes, in order of time, when the readers of `pairs` have the first of it: what is on a line keeps its
+/// rate and its time and arrives, unless the line is not there by then, and has the lines that follow before it.
 fn at_reader<'a>(
     scenario: &'a Scenario,
     pairs: &[Vec<(Direction<'a>, f64)>],
@@ -235,7 +238,8 @@ fn at_reader<'a>(
     all
 }
 
-/// All that changes how much lines and rings carry, in order of time. What cannot be read is told by who checks the scenario.
+/// All that changes how much lines and rings carry, in order of time. What cannot be read is told by who checks the
+/// scenario.
 fn changes(scenario: &Scenario) -> Vec<(&str, ChangingMedium<'_>, Step)> {
     let mut all = Vec::new();
     for (name, link) in &scenario.link {
@@ -253,7 +257,8 @@ fn changes(scenario: &Scenario) -> Vec<(&str, ChangingMedium<'_>, Step)> {
     all
 }
 
-/// `rate` as a part of what is written, of each direction. It is asked for at each step of a schedule, which is not read again for it.
+/// `rate` as a part of what is written, of each direction. It is asked for at each step of a schedule, which is not
+/// read again for it.
 #[expect(clippy::cast_precision_loss, reason = "a limit for a row")]
 fn of_written(link: &Link, [one, other]: [u64; 2]) -> Option<[f64; 2]> {
     let line = link.line_at_first().ok()?;

@@ -28,8 +28,8 @@ pub(super) struct LayersAbove {
 }
 
 impl LayersAbove {
-    /// What the nodes of `path`, from the writing program down, take of the largest packet that gets through where a router further on carries no more than `path_mtu`; of a
-    /// message of TCP of `alone` octets, which goes by itself.
+    /// What the nodes of `path`, from the writing program down, take of the largest packet that gets through where a
+    /// router further on carries no more than `path_mtu`; of a message of TCP of `alone` octets, which goes by itself.
     pub(super) fn of(
         load: &Workload,
         stack: &Stack<'_>,
@@ -45,7 +45,8 @@ impl LayersAbove {
     }
 }
 
-/// What a layer between IP and the device adds, and the largest packet that it carries, where it has one; `None` of other layers.
+/// What a layer between IP and the device adds, and the largest packet that it carries, where it has one; `None` of
+/// other layers.
 pub(super) fn link_layer(stack: &Stack<'_>, node: &str) -> Result<Option<(Overhead, Option<u32>)>, String> {
     Ok(Some(match stack.kind(node) {
         "eth" => (eth(), Some(stack.octets(node, "mtu")?.unwrap_or(1500))),
@@ -59,7 +60,8 @@ pub(super) fn link_layer(stack: &Stack<'_>, node: &str) -> Result<Option<(Overhe
     }))
 }
 
-/// What a layer of OSI or X.25 adds, upper part first, and whether it frames or cuts messages by itself; `None` of other layers.
+/// What a layer of OSI or X.25 adds, upper part first, and whether it frames or cuts messages by itself; `None` of
+/// other layers.
 fn message_layer(load: &Workload, stack: &Stack<'_>, node: &str) -> Result<Option<(Vec<Overhead>, bool)>, String> {
     Ok(Some(match stack.kind(node) {
         "ftam" => (vec![value(message_of(load)?)], false),

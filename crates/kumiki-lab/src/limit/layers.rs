@@ -43,7 +43,8 @@ pub fn cell_headers() -> Overhead {
     overhead("cell headers", Cost::Share { kept: 48, of: 53 }, "5 of 53 octets")
 }
 
-/// RM cells of a channel of available bit rate: one of `nrm` (ATM Forum, Traffic Management 4.0). Those that go back for the other direction are not counted.
+/// RM cells of a channel of available bit rate: one of `nrm` (ATM Forum, Traffic Management 4.0). Those that go back
+/// for the other direction are not counted.
 #[must_use]
 pub fn rm_cells(nrm: u32) -> Overhead {
     overhead("RM cells", Cost::Share { kept: nrm.saturating_sub(1), of: nrm }, &format!("one of {nrm} cells"))
@@ -67,7 +68,8 @@ pub fn aal34_segments() -> Overhead {
     overhead("AAL3/4 segments", Cost::Share { kept: 44, of: 48 }, "4 of 48 octets, so 44 of 53 are left")
 }
 
-/// The padding of AAL3/4, to whole cells: first to a multiple of 4, in which the cells' 44 octets go up (ITU-T I.363.3).
+/// The padding of AAL3/4, to whole cells: first to a multiple of 4, in which the cells' 44 octets go up (ITU-T
+/// I.363.3).
 #[must_use]
 pub fn aal34_padding() -> Overhead {
     overhead("padding", Cost::Cells(44), "to whole cells of 44 octets")
@@ -109,15 +111,19 @@ pub fn fddi_ring() -> Line {
     Line { name: "FDDI ring".to_owned(), bits_per_second: 100_000_000 }
 }
 
-/// What `stations` that always have something to send can have of a ring at most, together: n (T - D) of each n T + D, where the token is `away` for D as it goes around once and
-/// is retransmitted, and T is the `target` (TTRT) and a `frame`, all in nanoseconds.
+/// What `stations` that always have something to send can have of a ring at most, together: n (T - D) of each n T + D,
+/// where the token is `away` for D as it goes around once and is retransmitted, and T is the `target` (TTRT) and a
+/// `frame`, all in nanoseconds.
 ///
-/// By the rules of the timed token a station sends for what is left of the target since the token came to it last. Where nobody has sent in between that is T - D, and when the token is
-/// back then, T is over, and it has to be passed on. So have all stations before it seen T go by. To the next one it comes D after the last time, and that sends for T - D. From one
-/// turn to send to the next it is T and the step to the next station, and n of these steps are once around, D. One alone is its own next one: its step is D.
+/// By the rules of the timed token a station sends for what is left of the target since the token came to it last.
+/// Where nobody has sent in between that is T - D, and when the token is back then, T is over, and it has to be passed
+/// on. So have all stations before it seen T go by. To the next one it comes D after the last time, and that sends for
+/// T - D. From one turn to send to the next it is T and the step to the next station, and n of these steps are once
+/// around, D. One alone is its own next one: its step is D.
 ///
-/// A frame that is begun at the end of a turn is ended. What that takes beyond the turn counts against a later one, but where this is too short for a frame and has one all the same
-/// nothing is paid back: a turn has up to a frame more than the target leaves.
+/// A frame that is begun at the end of a turn is ended. What that takes beyond the turn counts against a later one, but
+/// where this is too short for a frame and has one all the same nothing is paid back: a turn has up to a frame more
+/// than the target leaves.
 #[must_use]
 pub fn token(away: u32, target: u32, frame: u32, stations: u32) -> Overhead {
     let [away_ns, target_ns, frame_ns, count] = [away, target, frame, stations.max(1)].map(u64::from);
@@ -188,22 +194,22 @@ pub fn ppp() -> Overhead {
     overhead("PPP", Cost::Octets(4), "RFC 1662 section 3.1")
 }
 
-/// The header of MAPOS: address, control and two octets of protocol, or in MAPOS 16 two octets each of address and protocol (RFC
-/// 2171, RFC 2175).
+/// The header of MAPOS: address, control and two octets of protocol, or in MAPOS 16 two octets each of address and
+/// protocol (RFC 2171, RFC 2175).
 #[must_use]
 pub fn mapos() -> Overhead {
     overhead("MAPOS", Cost::Octets(4), "RFC 2171, RFC 2175")
 }
 
-/// HDLC-like framing (RFC 1662): a frame check sequence of `fcs` octets, and `flags` flags between two frames. The stuffing is
-/// apart: [`stuffing`].
+/// HDLC-like framing (RFC 1662): a frame check sequence of `fcs` octets, and `flags` flags between two frames. The
+/// stuffing is apart: [`stuffing`].
 #[must_use]
 pub fn hdlc(fcs: u32, flags: u32) -> Overhead {
     overhead("HDLC-like framing", Cost::Octets(fcs + flags), "RFC 1662: check sequence and flags")
 }
 
-/// Octet stuffing (RFC 1662 section 4.2): `added` octets for each `per` octets of user data, such as 86 for each write of
-/// 4096 in ttcp's pattern, or 2 for each 256 random ones. What headers need is not counted.
+/// Octet stuffing (RFC 1662 section 4.2): `added` octets for each `per` octets of user data, such as 86 for each write
+/// of 4096 in ttcp's pattern, or 2 for each 256 random ones. What headers need is not counted.
 #[must_use]
 pub fn stuffing(added: u32, per: u32) -> Overhead {
     let cost = Cost::Among { added, per };
@@ -216,8 +222,8 @@ pub fn hdlc_bits(fcs: u32, flags: u32) -> Overhead {
     overhead("HDLC framing", Cost::Octets(fcs + flags), "ISO 3309: check sequence and flags")
 }
 
-/// Zero-bit stuffing: `added` bits for each `per` bits of user data, such as one for each 62 random ones. What headers need is not
-/// counted.
+/// Zero-bit stuffing: `added` bits for each `per` bits of user data, such as one for each 62 random ones. What headers
+/// need is not counted.
 #[must_use]
 pub fn bit_stuffing(added: u32, per: u32) -> Overhead {
     let cost = Cost::Among { added, per };
@@ -238,7 +244,8 @@ pub fn value(octets: u32) -> Overhead {
     overhead("data value", Cost::Octets(header(octets)), note)
 }
 
-/// What presentation puts in front of a value of `octets`, its header among them: fully encoded data, a PDV-list, its context, and a single ASN.1 type (X.226).
+/// What presentation puts in front of a value of `octets`, its header among them: fully encoded data, a PDV-list, its
+/// context, and a single ASN.1 type (X.226).
 #[must_use]
 pub fn presentation(octets: u32) -> Overhead {
     /// An integer of one octet.
@@ -320,7 +327,8 @@ pub fn tpkt() -> Overhead {
     overhead("TPKT", Cost::Octets(4), "RFC 1006: version, length")
 }
 
-/// A message that goes by itself, since the next one waits for it, is cut into full segments of `size` octets and a rest.
+/// A message that goes by itself, since the next one waits for it, is cut into full segments of `size` octets and a
+/// rest.
 #[must_use]
 pub fn alone(size: u32) -> Overhead {
     let note = format!("of {size} octets and a rest: the next message waits for this one");

@@ -10,24 +10,25 @@ use crate::quantity::{self, Distribution, Octets};
 use crate::scenario::{Scenario, Workload};
 use crate::topology::{Topology, place};
 
-/// The ladder of a load of `scenario`: down from the node that writes to its device, and on the slowest of the lines that lead on from
-/// there through switches and routers. Of several writers it is that of the first.
+/// The ladder of a load of `scenario`: down from the node that writes to its device, and on the slowest of the lines
+/// that lead on from there through switches and routers. Of several writers it is that of the first.
 ///
-/// Over TCP a packet is a full segment; its size is the `mss` of the TCP node, or else what the `mtu` of the IP nodes on the way leaves
-/// (1500 unless given), less what options take. Over UDP it is the message of the load, and so it is where layers between cut messages: OSI and X.25.
-/// Where these stand on TCP its segments are full, one message behind the other.
+/// Over TCP a packet is a full segment; its size is the `mss` of the TCP node, or else what the `mtu` of the IP nodes
+/// on the way leaves (1500 unless given), less what options take. Over UDP it is the message of the load, and so it is
+/// where layers between cut messages: OSI and X.25. Where these stand on TCP its segments are full, one message behind
+/// the other.
 ///
 /// # Errors
-/// In words, where the load is a ping, the stack has a layer whose overhead is not known, the writing node has no way to the one that reads, or a quantity
-/// cannot be read.
+/// In words, where the load is a ping, the stack has a layer whose overhead is not known, the writing node has no way
+/// to the one that reads, or a quantity cannot be read.
 pub fn of_load(scenario: &Scenario, load: &Workload) -> Result<Ladder, String> {
     let topology = Topology::of(scenario);
     let (from, to) = load.pairs().next().ok_or("nobody writes")?;
     slowest(of_pair(scenario, load, &topology, ((from, to), Carried::Data), None)?, from)
 }
 
-/// The same of what counts of a load, and in the direction in which that goes: of calls (`rpc`) the answers, from who is asked, in the packets in which each of them goes by itself where
-/// all have one length.
+/// The same of what counts of a load, and in the direction in which that goes: of calls (`rpc`) the answers, from who
+/// is asked, in the packets in which each of them goes by itself where all have one length.
 ///
 /// # Errors
 /// As [`of_load`].
@@ -71,11 +72,13 @@ pub struct PathLine {
     pub mbps: f64,
     /// What it then leaves to what counts of the load, in Mb/s: with each answer goes a request.
     pub leaves_mbps: f64,
-    /// How many octets count for each of the load that is on it: of the lines of requests and of rings that is not each.
+    /// How many octets count for each of the load that is on it: of the lines of requests and of rings that is not
+    /// each.
     pub brings: f64,
 }
 
-/// The lines between the first writer of a load and its reader, in the order of the way of what counts; of calls behind these the lines of the requests.
+/// The lines between the first writer of a load and its reader, in the order of the way of what counts; of calls behind
+/// these the lines of the requests.
 ///
 /// # Errors
 /// As [`of_load`].
@@ -90,7 +93,8 @@ pub fn lines(scenario: &Scenario, load: &Workload) -> Result<Vec<PathLine>, Stri
     Ok(lines.into_iter().map(told).collect())
 }
 
-/// What all pairs of a load can have together, in Mb/s, where those that share a line share it alike and what one cannot use is left to the others (max-min).
+/// What all pairs of a load can have together, in Mb/s, where those that share a line share it alike and what one
+/// cannot use is left to the others (max-min).
 ///
 /// # Errors
 /// As [`of_load`].
@@ -98,8 +102,10 @@ pub fn of_all(scenario: &Scenario, load: &Workload) -> Result<f64, String> {
     Ok(together(&pairs(scenario, load)?, |_| 1.0))
 }
 
-/// What all loads can have together, in Mb/s, as [`of_all`] has it of the pairs of one: of calls the answers count, and echoes bring nothing. What pairs share alike is what they
-/// have on a line, be it requests of the one and answers of the other: each by its narrowest. Those that have no limit are left out, and there is none where fewer than two are left.
+/// What all loads can have together, in Mb/s, as [`of_all`] has it of the pairs of one: of calls the answers count, and
+/// echoes bring nothing. What pairs share alike is what they have on a line, be it requests of the one and answers of
+/// the other: each by its narrowest. Those that have no limit are left out, and there is none where fewer than two are
+/// left.
 #[must_use]
 pub fn of_loads(scenario: &Scenario) -> Option<f64> {
     let topology = Topology::of(scenario);
@@ -121,8 +127,8 @@ pub fn of_loads(scenario: &Scenario) -> Option<f64> {
     Some(weighed(&pairs, &brings, |_| 1.0))
 }
 
-/// What loads can have together, in Mb/s, of which each pair has so much (`mbps`, in the order of the pairs): all of it as many times as the lines carry. None where
-/// nothing came, or one has no limit.
+/// What loads can have together, in Mb/s, of which each pair has so much (`mbps`, in the order of the pairs): all of it
+/// as many times as the lines carry. None where nothing came, or one has no limit.
 #[must_use]
 pub fn of_mix<'a>(scenario: &Scenario, mix: impl Iterator<Item = (&'a Workload, Vec<f64>)>) -> Option<f64> {
     let (mut sum, mut used) = (0.0, BTreeMap::<Direction<'_>, f64>::new());
@@ -141,7 +147,8 @@ fn of_answers<'a>(scenario: &'a Scenario, load: &Workload) -> Option<Vec<Vec<(Di
     pairs(scenario, load).ok()
 }
 
-/// What each line on the way from one node of a load to another leaves alone of what is carried there, in Mb/s; none where that is not known.
+/// What each line on the way from one node of a load to another leaves alone of what is carried there, in Mb/s; none
+/// where that is not known.
 pub(crate) fn of_way<'a>(
     scenario: &'a Scenario,
     load: &Workload,
@@ -169,7 +176,8 @@ fn of_counted_pair<'a>(
     Ok(lines.into_iter().map(|(direction, line)| (direction, line.leaves_mbps)).collect())
 }
 
-/// What lines on the way of a pair carry, in the order of the way; without who sends on them, which only who tells of them asks for.
+/// What lines on the way of a pair carry, in the order of the way; without who sends on them, which only who tells of
+/// them asks for.
 pub(super) fn on_way<'a>(
     scenario: &'a Scenario,
     load: &Workload,

@@ -114,7 +114,8 @@ fn recorded(frames: &Frames, is_b: bool) -> Result<u64, String> {
     Ok(bits.checked_div(seconds).unwrap_or(0))
 }
 
-/// A direction of a line and what its medium takes, lowest first; `cells` where it carries those, `stuffed` where octets or (true) bits are stuffed.
+/// A direction of a line and what its medium takes, lowest first; `cells` where it carries those, `stuffed` where
+/// octets or (true) bits are stuffed.
 pub(super) fn medium(
     (link, is_b): (&Link, bool),
     cells: &[Overhead],

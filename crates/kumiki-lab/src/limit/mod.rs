@@ -1,13 +1,13 @@
-//! The overhead ladder: from what a line can signal down to what a program can get, one step for each thing that takes its
-//! share.
+//! The overhead ladder: from what a line can signal down to what a program can get, one step for each thing that takes
+//! its share.
 //!
 //! | | |
 //! |---|---|
 //! | Specification | paper 2, table 2, made general; headers are those of RFC 791, 8200, 768, 9293 and 7323, LLC/SNAP of RFC 2684, PPP framing of RFC 1662, HDLC's of ISO 3309; what lines and cells take is said at each layer |
 //! | Left out | acknowledgements and other traffic beside the data, windows, hosts: the ladder is what the octets alone allow |
 //!
-//! All arithmetic is exact; only what is printed is rounded. Paper 2 rounded at each step and so came to 134.581 Mb/s, where
-//! the exact value is 134.580: [`Ladder::paper_arithmetic`] repeats it.
+//! All arithmetic is exact; only what is printed is rounded. Paper 2 rounded at each step and so came to 134.581 Mb/s,
+//! where the exact value is 134.580: [`Ladder::paper_arithmetic`] repeats it.
 
 mod acknowledged;
 mod course;
@@ -76,9 +76,11 @@ pub enum Cost {
     Octets(u32),
     /// What fills a packet up to whole cells of so many octets.
     Cells(u32),
-    /// What is longer is cut into pieces of so many octets, the last of which may be shorter; all below is of each piece.
+    /// What is longer is cut into pieces of so many octets, the last of which may be shorter; all below is of each
+    /// piece.
     Pieces(u32),
-    /// A stream takes all pieces, of one packet behind the other, and cuts them again into segments of so many octets: a packet has a part of the segments that it shares.
+    /// A stream takes all pieces, of one packet behind the other, and cuts them again into segments of so many octets:
+    /// a packet has a part of the segments that it shares.
     Segments(u32),
     /// Octets put in among those of the packet above, on average: for each `per` octets of user data `added`.
     Among {

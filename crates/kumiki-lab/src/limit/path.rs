@@ -18,8 +18,8 @@ pub(crate) const NO_GOODPUT: &str = "echoes bring no goodput, and so have no lim
 /// A direction of a line; both of a ring are one.
 pub(crate) type Direction<'a> = (&'a str, bool);
 
-/// The ladders of all lines from one node to another; over TCP of messages of so many octets each of which goes `alone`, or else of full segments. Of none is a segment
-/// of TCP with nothing above it, an acknowledgment.
+/// The ladders of all lines from one node to another; over TCP of messages of so many octets each of which goes
+/// `alone`, or else of full segments. Of none is a segment of TCP with nothing above it, an acknowledgment.
 pub(super) fn of_pair<'a>(
     scenario: &'a Scenario,
     load: &Workload,

@@ -74,8 +74,8 @@ impl Ratio {
         self.checked_mul(Self::new(other.denominator, other.numerator)?)
     }
 
-    /// The nearest multiple of `10^-decimals`, the larger one where two are as near; `None` where that needs more than 128
-    /// bits.
+    /// The nearest multiple of `10^-decimals`, the larger one where two are as near; `None` where that needs more than
+    /// 128 bits.
     #[must_use]
     pub fn rounded(self, decimals: u32) -> Option<Self> {
         let scale = 10u128.checked_pow(decimals)?;

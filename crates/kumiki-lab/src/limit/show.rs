@@ -78,7 +78,8 @@ fn legend(ladder: &Ladder, paper: &[f64]) -> Vec<String> {
     lines
 }
 
-/// What each of `lines` carries, in a line for each kind of what they carry; nothing where there is only one, of which the ladder says it.
+/// What each of `lines` carries, in a line for each kind of what they carry; nothing where there is only one, of which
+/// the ladder says it.
 #[must_use]
 pub fn on_way(lines: &[PathLine]) -> String {
     if lines.len() < 2 && lines.iter().all(|line| line.carried != Carried::Calls) {
@@ -113,8 +114,8 @@ pub fn on_way(lines: &[PathLine]) -> String {
     text
 }
 
-/// The steps of [`Ladder::condensed`] as result rows of `paper`'s `figure`, varied over `step`. `printed` has the paper's
-/// values, in order.
+/// The steps of [`Ladder::condensed`] as result rows of `paper`'s `figure`, varied over `step`. `printed` has the
+/// paper's values, in order.
 #[must_use]
 pub fn rows(ladder: &Ladder, paper: Option<u8>, figure: &str, printed: &[f64]) -> Vec<Row> {
     let payload = u64::from(ladder.payload_octets);

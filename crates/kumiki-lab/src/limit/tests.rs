@@ -416,7 +416,8 @@ proptest! {
     }
 }
 
-/// A target of 4 ms of which the token is away for 0.2 ms: one station sends for 3.8 of 4.2 ms, four for 15.2 of 16.2. What does not fit into 32 bits is a share all the same.
+/// A target of 4 ms of which the token is away for 0.2 ms: one station sends for 3.8 of 4.2 ms, four for 15.2 of 16.2.
+/// What does not fit into 32 bits is a share all the same.
 #[test]
 fn stations_of_a_ring_have_what_the_timed_token_leaves_them() {
     let share = |frame, stations| {
@@ -475,7 +476,8 @@ fn of_calls_the_limit_is_that_of_answers_which_go_by_themselves() {
     assert_eq!(all("1000 B", ", response = \"pareto 1 100 B\""), ["9.653"; 2]);
 }
 
-/// Requests and answers are counted each in its own octets, so that no line carries more than it can; the narrowest is the one that leaves the answers least.
+/// Requests and answers are counted each in its own octets, so that no line carries more than it can; the narrowest is
+/// the one that leaves the answers least.
 #[test]
 fn of_calls_the_lines_of_requests_are_told_apart_from_those_of_answers() {
     let told = |request, response| {
@@ -489,7 +491,8 @@ fn of_calls_the_lines_of_requests_are_told_apart_from_those_of_answers() {
     assert_eq!(told("300 B", ", response = \"2 kB\""), format!("{answers}9.506, the narrowest\n{requests}8.523\n"));
     let expected = format!("{answers}6.579\n{requests}9.506, the narrowest: it leaves the answers 0.951\n");
     assert_eq!(told("1000 B", ", response = \"100 B\""), expected);
-    // Of what is drawn answers may be full segments, and one comes back for each request all the same: 2000 octets on average for 300.
+    // Of what is drawn answers may be full segments, and one comes back for each request all the same: 2000 octets on
+    // average for 300.
     let expected = format!("{answers}9.653, the narrowest\n{requests}8.523\n");
     assert_eq!(told("300 B", ", response = \"exponential 2 kB\""), expected);
     let expected = format!("{answers}9.653\n{requests}9.506, the narrowest: it leaves the answers 0.951\n");
@@ -529,7 +532,8 @@ run.duration = "1 s"
     assert_eq!(told("\"10 Mb/s\"\nevent = [{ link = \"dsl\", at = \"500 ms\", rate = \"1 Mb/s\" }]"), alike);
 }
 
-/// The requests of the one share a line with the answers of the other: each has half of it, and not as many answers as the other.
+/// The requests of the one share a line with the answers of the other: each has half of it, and not as many answers as
+/// the other.
 #[test]
 fn calls_in_opposite_roles_share_a_line_by_what_is_on_it() {
     let mut scenario = calls("100 B", ", response = \"100 kB\"");

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use super::path::Direction;
 
-/// What `pairs` can have together, where each direction of a line carries such a `part` of what it does alone: all grow alike, and those on a line that is full grow no further (max-min).
+/// What `pairs` can have together, where each direction of a line carries such a `part` of what it does alone: all grow
+/// alike, and those on a line that is full grow no further (max-min).
 pub(super) fn together<'a>(pairs: &[Vec<(Direction<'a>, f64)>], part: impl Fn(Direction<'a>) -> f64) -> f64 {
     weighed(pairs, &[], part)
 }
@@ -29,7 +30,8 @@ pub(super) fn weighed<'a>(
             line.pairs.push((number, weight / (rate * part(*direction))));
         }
     }
-    // By number, since a round goes through all that are not full, and there are as many rounds as there are lines that become so.
+    // By number, since a round goes through all that are not full, and there are as many rounds as there are lines that
+    // become so.
     let numbers: BTreeMap<Direction<'_>, usize> = lines.keys().copied().zip(0..).collect();
     let lines_of = |number: usize| {
         let lines = pairs.get(number).into_iter().flat_map(|(lines, _)| *lines);

@@ -62,7 +62,8 @@ impl fmt::Display for Cutoff {
     }
 }
 
-/// Parameters of available bit rate, by their names in the ATM Forum's Traffic Management 4.0. Rates are in cells per second.
+/// Parameters of available bit rate, by their names in the ATM Forum's Traffic Management 4.0. Rates are in cells per
+/// second.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Settings)]
 #[settings(check = Self::rates_are_in_order)]
 pub struct Abr {
@@ -143,7 +144,8 @@ impl Abr {
         }
     }
 
-    /// A rate that is always to be had, or at first, and that a line of these slots does not have: its key, and what it is.
+    /// A rate that is always to be had, or at first, and that a line of these slots does not have: its key, and what it
+    /// is.
     pub(crate) fn above(&self, line: &Slots) -> Option<(&'static str, u32)> {
         let rates = [("mcr_cps", Some(self.mcr_cps)), ("icr_cps", self.icr_cps)];
         let mut rates = rates.into_iter().filter_map(|(key, cps)| Some((key, cps?)));
@@ -188,7 +190,8 @@ pub enum FeedbackKind {
 #[derive(Clone, PartialEq, Debug, Settings)]
 #[settings(check = Self::has_what_it_needs)]
 pub struct Feedback {
-    /// What sources of available bit rate are told in RM cells: nothing, that the queue is long, or how fast each may send, by ERICA.
+    /// What sources of available bit rate are told in RM cells: nothing, that the queue is long, or how fast each may
+    /// send, by ERICA.
     #[setting(word, name = "feedback")]
     pub tells: FeedbackKind,
     /// For `relative`: from how many waiting cells on sources are told to send less (CI).

@@ -99,12 +99,14 @@ pub enum Aal {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Settings)]
 #[settings(check = Self::has_abr_where_it_says_so)]
 pub struct Device {
-    /// The ATM adaptation layer, which must be the same at both ends of a channel; under a node `aal34` the device does its segments only.
+    /// The ATM adaptation layer, which must be the same at both ends of a channel; under a node `aal34` the device does
+    /// its segments only.
     #[setting(word)]
     pub aal: Aal,
     /// Whether cells of several virtual channels are sent in turn, rather than PDU after PDU.
     pub interleave: bool,
-    /// The service category of all its channels, which must be the same at their other ends: `ubr`, as fast as the line takes cells, or `abr`, as fast as the network says.
+    /// The service category of all its channels, which must be the same at their other ends: `ubr`, as fast as the line
+    /// takes cells, or `abr`, as fast as the network says.
     #[setting(word)]
     pub service: Service,
     /// Parameters of `abr`.

@@ -16,7 +16,8 @@ impl Clock {
     /// One that is not off.
     pub(super) const RIGHT: Self = Self { least: 0, most: 0 };
 
-    /// What it is, and where it is between limits, the middle of them: what every run draws is right on the average then.
+    /// What it is, and where it is between limits, the middle of them: what every run draws is right on the average
+    /// then.
     #[must_use]
     pub const fn ppm(self) -> i32 {
         (self.least + self.most) / 2

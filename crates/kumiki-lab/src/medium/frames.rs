@@ -73,7 +73,8 @@ pub(super) struct AtRate {
 #[derive(Settings)]
 #[settings(check = Self::has_a_trace_for_each_direction)]
 pub(super) struct Recorded {
-    /// Files in mahimahi's format, of times in ms at which the line takes 1500 octets: one for both directions, or one from the first end and one from the second.
+    /// Files in mahimahi's format, of times in ms at which the line takes 1500 octets: one for both directions, or one
+    /// from the first end and one from the second.
     #[setting(
         list,
         expected = "the path of a file",
@@ -135,7 +136,8 @@ fn written(place: &mut [u64; 2], reader: &Reader<'_>) -> Result<(), BuildError> 
     Ok(())
 }
 
-/// Reads the rate of both directions, of at least `least`, or a list of that from the first end and that from the second.
+/// Reads the rate of both directions, of at least `least`, or a list of that from the first end and that from the
+/// second.
 pub(super) fn rates(key: &Key, least: u64, reader: &Reader<'_>) -> Result<Option<[u64; 2]>, BuildError> {
     if let Some(Value::List(values)) = reader.peek("rate") {
         let form = ValueFormat::Rate { least, most: FASTEST };
@@ -226,8 +228,8 @@ impl Frames {
         })
     }
 
-    /// The line, at whose ends this waits, with the seed of what is random on it, and how it changes; of connections that are watched it is put down when they wait there. At
-    /// the ends that are `switched` an Ethernet switch sends.
+    /// The line, at whose ends this waits, with the seed of what is random on it, and how it changes; of connections
+    /// that are watched it is put down when they wait there. At the ends that are `switched` an Ethernet switch sends.
     ///
     /// # Errors
     /// Those of [`Frames::recording`].

@@ -30,14 +30,16 @@ pub struct Impair {
     pub jitter: Duration,
 }
 
-/// Loss in bursts, after Gilbert (1960) and Elliott (1963): a good and a bad state, which may change before each frame or cell. In the
-/// long run `p (1 - h) / (p + r) + r (1 - k) / (p + r)` of them are lost. The letters are those of Linux's `netem`.
+/// Loss in bursts, after Gilbert (1960) and Elliott (1963): a good and a bad state, which may change before each frame
+/// or cell. In the long run `p (1 - h) / (p + r) + r (1 - k) / (p + r)` of them are lost. The letters are those of
+/// Linux's `netem`.
 #[derive(Clone, Copy, PartialEq, Debug, Settings)]
 pub struct BurstLoss {
     /// Chance of going from the good to the bad state.
     #[setting(share, unset = "")]
     pub p: f64,
-    /// Chance of going from the bad to the good state: where all is lost in the bad one, bursts are 1/`r` long on average.
+    /// Chance of going from the bad to the good state: where all is lost in the bad one, bursts are 1/`r` long on
+    /// average.
     #[setting(share, unset = "")]
     pub r: f64,
     /// Chance of getting through in the bad state.
@@ -84,7 +86,8 @@ fn bursts(place: &mut Option<BurstLoss>, reader: &Reader<'_>) -> Result<(), Buil
     Ok(())
 }
 
-/// What can go wrong on a medium with frames: an ATM connection keeps the order of its cells, and a cell has no room for IP's mark.
+/// What can go wrong on a medium with frames: an ATM connection keeps the order of its cells, and a cell has no room
+/// for IP's mark.
 #[derive(Clone, PartialEq, Debug, Default, Settings)]
 #[settings(check = Self::holds_for_some_time)]
 pub struct FrameImpair {

@@ -9,8 +9,8 @@
 //! | [`Ring`] | `fddi` | frames, when the token comes |
 //! | [`Switch`] | `atm`, `ethernet` | cells; frames of Ethernet |
 //!
-//! A new medium is a type with `#[derive(Settings)]`, what makes its element, and a row in [`LINES`], [`RINGS`] or [`SWITCHES`]; what its octets
-//! cost is said in [`crate::limit`]. `docs/settings.md` lists all settings from here.
+//! A new medium is a type with `#[derive(Settings)]`, what makes its element, and a row in [`LINES`], [`RINGS`] or
+//! [`SWITCHES`]; what its octets cost is said in [`crate::limit`]. `docs/settings.md` lists all settings from here.
 
 mod abr;
 mod cells;

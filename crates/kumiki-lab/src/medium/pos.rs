@@ -23,7 +23,8 @@ pub struct Pos {
     /// Flags between two frames.
     #[setting(words = FLAGS, name = "flags")]
     pub opening_flag: bool,
-    /// Whether the line is run octet by octet, with its frames of SONET/SDH, their overhead and alarms; times are the same.
+    /// Whether the line is run octet by octet, with its frames of SONET/SDH, their overhead and alarms; times are the
+    /// same.
     #[setting(unset = "where bits are wrong or the signal is lost")]
     pub octet_exact: Option<bool>,
     /// Whether its payload is scrambled (RFC 2615, C2 16) or not (RFC 1619, C2 CF).

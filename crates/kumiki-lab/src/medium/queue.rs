@@ -44,10 +44,12 @@ fn frames(text: &str) -> Option<u32> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Settings)]
 #[settings(check = Self::is_of_its_rule)]
 pub struct Managed {
-    /// For `drop-tail`: from so many waiting frames on, those that come are marked for congestion (ECN) where their senders allow it.
+    /// For `drop-tail`: from so many waiting frames on, those that come are marked for congestion (ECN) where their
+    /// senders allow it.
     #[setting(0..=u32::MAX.into(), unset = "none is marked")]
     pub mark_frames: Option<u32>,
-    /// Which frames are dropped: those that find no room; and those that have waited too long (CoDel, RFC 8289), the same in a queue for each flow (RFC 8290), or some by chance (PIE, RFC 8033).
+    /// Which frames are dropped: those that find no room; and those that have waited too long (CoDel, RFC 8289), the
+    /// same in a queue for each flow (RFC 8290), or some by chance (PIE, RFC 8033).
     #[setting(word)]
     pub queue: Rule,
     /// What active queue management is set to.
@@ -64,10 +66,12 @@ pub struct Aqm {
     /// For `codel` and `fq-codel`: for how long all must have waited for longer than that, before one is dropped.
     #[setting(positive, unset = "100 ms")]
     pub interval: Option<Duration>,
-    /// Whether frames are marked for congestion instead, where their senders allow it; with `pie` while chances are below 10 %.
+    /// Whether frames are marked for congestion instead, where their senders allow it; with `pie` while chances are
+    /// below 10 %.
     #[setting(unset = "true")]
     pub ecn: Option<bool>,
-    /// For `fq-codel`: how many queues there are; flows whose hash is the same share one. Flows are told apart by IP's addresses and protocol, and the ports of TCP and UDP.
+    /// For `fq-codel`: how many queues there are; flows whose hash is the same share one. Flows are told apart by IP's
+    /// addresses and protocol, and the ports of TCP and UDP.
     #[setting(1..=65536, unset = "1024")]
     pub flows: Option<u32>,
     /// For `fq-codel`: how much of a flow goes before it is the next one's turn.

@@ -49,7 +49,8 @@ impl Ring {
         schedule::of_path(steps, own.map(|(_, impairment)| impairment), end)
     }
 
-    /// The ring of stations with these names and addresses, those by which their adapters know which frames to copy, and the seed of what is random on it.
+    /// The ring of stations with these names and addresses, those by which their adapters know which frames to copy,
+    /// and the seed of what is random on it.
     ///
     /// # Errors
     /// A [`ScenarioError`] whose path begins at the keys of the ring.

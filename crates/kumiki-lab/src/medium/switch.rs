@@ -48,10 +48,12 @@ pub struct AtmSwitch {
     pub queue_cells: u32,
     /// Time from a cell's arrival to the earliest slot it can leave in.
     pub latency: Duration,
-    /// Permanent channels: one way with `->`, both ways with `<->`. Without any there is one for each pair of hosts that a load joins.
+    /// Permanent channels: one way with `->`, both ways with `<->`. Without any there is one for each pair of hosts
+    /// that a load joins.
     #[setting(list, expected = "a channel at two ports, such as \"0 0/100 <-> 1 0/100\"")]
     pub channels: Vec<Channel>,
-    /// What is done when a queue fills: cells are dropped, or with them the rest of their PDU (PPD), or whole PDUs before that (EPD).
+    /// What is done when a queue fills: cells are dropped, or with them the rest of their PDU (PPD), or whole PDUs
+    /// before that (EPD).
     #[setting(word)]
     pub discard: Discard,
     /// For `epd`: from how many waiting cells on no new PDU is let in.
@@ -136,7 +138,8 @@ impl AtmSwitch {
         }
     }
 
-    /// The switch whose port `n` sends in slots `n` of `lines`, or where there are none in those that its own medium has.
+    /// The switch whose port `n` sends in slots `n` of `lines`, or where there are none in those that its own medium
+    /// has.
     ///
     /// # Errors
     /// A [`ScenarioError`] whose path begins at the keys of the switch.

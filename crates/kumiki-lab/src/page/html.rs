@@ -60,7 +60,8 @@ impl Html {
                 '"' => self.text.push_str("&quot;"),
                 '\'' => self.text.push_str("&#39;"),
                 '\n' | '\t' => self.text.push(c),
-                // What turns the direction of text or hides is shown, so that nothing reads other than it is; two more are no XML.
+                // What turns the direction of text or hides is shown, so that nothing reads other than it is; two more
+                // are no XML.
                 '\u{fffe}' | '\u{ffff}' => self.unseen(c),
                 c if kumiki_octets::text::is_unseen(c) => self.unseen(c),
                 c => self.text.push(c),

@@ -5,13 +5,15 @@
 //! | Specification | HTML (living standard), written so that it is well-formed XML as well; WCAG 2.2 level AA: contrast, headings, table heads, focus; figures as in [`figure`](crate::figure) |
 //! | Left out | results of other runs beside these |
 //!
-//! The script adds values under the mouse, a part of a figure as the whole, switches for series, and one for the theme; without it the page is whole. Nothing on it moves by itself.
+//! The script adds values under the mouse, a part of a figure as the whole, switches for series, and one for the theme;
+//! without it the page is whole. Nothing on it moves by itself.
 //!
-//! The file stands alone: style, script and figures are in it, and its `Content-Security-Policy` lets a browser fetch nothing. What comes from a scenario is escaped at one
-//! place, when it is written. The same results give the same octets; only [`Page::provenance`] says where and when.
+//! The file stands alone: style, script and figures are in it, and its `Content-Security-Policy` lets a browser fetch
+//! nothing. What comes from a scenario is escaped at one place, when it is written. The same results give the same
+//! octets; only [`Page::provenance`] says where and when.
 //!
-//! Why no template engine: a page is mostly loops over tables, which are shorter in Rust than in a template with Rust in it, and what an engine would be trusted
-//! with, escaping, is one function here.
+//! Why no template engine: a page is mostly loops over tables, which are shorter in Rust than in a template with Rust
+//! in it, and what an engine would be trusted with, escaping, is one function here.
 
 use crate::figure::Figure;
 use crate::reproduce::Verdict;

@@ -104,7 +104,8 @@ pub(super) fn scroll(html: &mut Html, label: &str) {
     html.open("div", &[("class", "scroll"), ("tabindex", "0"), ("role", "region"), ("aria-label", label)]);
 }
 
-/// As wide as a page; and where a style sheet shows one of both, for a narrow screen as well. None makes that of the other: letters would shrink with the rest.
+/// As wide as a page; and where a style sheet shows one of both, for a narrow screen as well. None makes that of the
+/// other: letters would shrink with the rest.
 pub(super) fn figure(html: &mut Html, figure: &Figure) {
     let narrow = html.is_styled().then(|| ("narrow", figure.to_narrow_svg()));
     for (class, svg) in [("wide", figure.to_svg())].into_iter().chain(narrow) {

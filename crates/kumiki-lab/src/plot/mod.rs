@@ -19,7 +19,8 @@ mod tests;
 /// What is drawn.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The horizontal axis: the name of a varied value, of a value of the rows, or of a column. Without it the first that is varied and has several numbers.
+    /// The horizontal axis: the name of a varied value, of a value of the rows, or of a column. Without it the first
+    /// that is varied and has several numbers.
     pub x: Option<String>,
     /// The vertical axis.
     pub y: String,
@@ -222,8 +223,8 @@ fn not_used(source: &Source, remarks: &[&str]) -> Option<String> {
     (!remarks.is_empty()).then(note)
 }
 
-/// Where a name stands among those that tell curves apart. They stand in one order, whatever that of a file's columns is: as `results` have them, the load and its flow
-/// last.
+/// Where a name stands among those that tell curves apart. They stand in one order, whatever that of a file's columns
+/// is: as `results` have them, the load and its flow last.
 fn rank(name: &str, results: &[&str]) -> usize {
     match name {
         "load" => usize::MAX - 1,
@@ -304,7 +305,8 @@ impl<T: Default> InOrder<T> {
     }
 }
 
-/// All that is drawn, by curve and place, both in the order in which they come, and found by name: a file of measurements may have a million of them.
+/// All that is drawn, by curve and place, both in the order in which they come, and found by name: a file of
+/// measurements may have a million of them.
 #[derive(Default)]
 struct Places {
     curves: InOrder<BTreeMap<String, CurvePlace>>,
@@ -346,7 +348,8 @@ impl Places {
         self.curves.values.iter().map(curve).collect()
     }
 
-    /// The scale of the horizontal axis, where equal steps are equal factors (`is_log`), of octets or of something else.
+    /// The scale of the horizontal axis, where equal steps are equal factors (`is_log`), of octets or of something
+    /// else.
     fn scale(&self, is_log: bool, in_octets: bool) -> Scale {
         match (self.has_words, in_octets, is_log) {
             (true, ..) => Scale::Names(self.names.values.iter().map(|(name, ())| name.clone()).collect()),

@@ -14,7 +14,8 @@ impl Profile {
     ///
     /// # Errors
     ///
-    /// [`ScenarioError`], whose path begins at the host's keys, where that is of a node or of work that there is not, or no price.
+    /// [`ScenarioError`], whose path begins at the host's keys, where that is of a node or of work that there is not,
+    /// or no price.
     pub fn with_prices_of(&self, host: &Host) -> Result<Self, ScenarioError> {
         let nodes = host.graph.as_ref().map(crate::scenario::Graph::nodes).unwrap_or_default();
         let works = Work::ALL.map(Work::name);

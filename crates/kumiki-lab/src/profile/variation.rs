@@ -1,8 +1,9 @@
 //! What differs from run to run of a host: prices that are drawn again for each.
 //!
-//! Machines do the same work in other times on another day: where pages and cache lines come to lie, what else wakes up. A profile may say by how much, so that
-//! the least and the greatest of several runs mean something. All that one entry names is longer or shorter by the same factor, whose logarithm has a normal
-//! distribution around 0, as where many small causes multiply: half as long is as likely as twice as long.
+//! Machines do the same work in other times on another day: where pages and cache lines come to lie, what else wakes
+//! up. A profile may say by how much, so that the least and the greatest of several runs mean something. All that one
+//! entry names is longer or shorter by the same factor, whose logarithm has a normal distribution around 0, as where
+//! many small causes multiply: half as long is as likely as twice as long.
 
 use core::hash::Hasher as _;
 use std::collections::BTreeMap;
@@ -24,7 +25,8 @@ pub struct Variation {
     /// Which: `price.NODE.WORK`, `transfer.wait`, `transfer.wait_octet`, `cpu.NAME.switch`.
     #[key(is = "a list of prices", example = "[\"price.tcp.push\"]")]
     pub of: Vec<String>,
-    /// By how much: the standard deviation of the logarithm of the factor, and so about that of the price as a share of it.
+    /// By how much: the standard deviation of the logarithm of the factor, and so about that of the price as a share of
+    /// it.
     #[key(is = "a share, at most 100 %", example = "\"10 %\"")]
     pub spread: Share,
     /// Why so.
@@ -93,7 +95,8 @@ pub(super) fn check(profile: &Profile) -> Result<(), ScenarioError> {
     Ok(())
 }
 
-/// A number that `seed` and both names decide, from the normal distribution of mean 0 and deviation 1 (Box and Muller, 1958).
+/// A number that `seed` and both names decide, from the normal distribution of mean 0 and deviation 1 (Box and Muller,
+/// 1958).
 fn normal(seed: u64, host: &str, name: &str) -> f64 {
     const DOMAIN: u64 = u64::from_be_bytes(*b"a host's");
     let mut hasher = SipHasher13::new_with_keys(seed, DOMAIN);

@@ -1,6 +1,7 @@
 //! The bar on a terminal.
 //!
-//! Where there is no operating system there is no terminal either, and the library that draws would want a browser's clock.
+//! Where there is no operating system there is no terminal either, and the library that draws would want a browser's
+//! clock.
 
 #[cfg(not(target_family = "wasm"))]
 pub(super) use drawn::Bar;

@@ -32,8 +32,8 @@ struct Group {
     spent: f64,
 }
 
-/// So long, in seconds, a new estimate takes until it is most (63 %) of what is told; the rest is the one before, as it has gone down since. Points cost very
-/// unlike times, and one estimate alone would leap with each.
+/// So long, in seconds, a new estimate takes until it is most (63 %) of what is told; the rest is the one before, as it
+/// has gone down since. Points cost very unlike times, and one estimate alone would leap with each.
 const PATIENCE: f64 = 15.0;
 
 /// The group of steps that are all alike.
@@ -167,8 +167,9 @@ impl ProgressLine {
         Some(told)
     }
 
-    /// The seconds left, if the rest of each group costs for its weight what its steps have cost so far. A group of which little is done is expected to be like all
-    /// together: that counts as one step of it. So what is told does not leap when a group begins that costs a hundred times another.
+    /// The seconds left, if the rest of each group costs for its weight what its steps have cost so far. A group of
+    /// which little is done is expected to be like all together: that counts as one step of it. So what is told does
+    /// not leap when a group begins that costs a hundred times another.
     fn left(&self) -> Option<f64> {
         let groups = || self.groups.values();
         let spent: f64 = groups().map(|it| it.spent).sum();
@@ -269,8 +270,8 @@ mod tests {
         assert_eq!(course.beside(), "; writing the page");
     }
 
-    /// The lines of a command whose groups have so many steps with such a cost in seconds and such a weight: how long it had run, what was told to be left, and
-    /// what was left.
+    /// The lines of a command whose groups have so many steps with such a cost in seconds and such a weight: how long
+    /// it had run, what was told to be left, and what was left.
     fn told(groups: &[(u32, f64, f64)], jobs: u32) -> Vec<(f64, f64, f64)> {
         let mut steps = Vec::new();
         for (group, (count, seconds, weight)) in groups.iter().enumerate() {
@@ -294,7 +295,8 @@ mod tests {
         lines
     }
 
-    /// Of one group many points that cost little, of another few that cost a hundred times as much, which their virtual time says by half.
+    /// Of one group many points that cost little, of another few that cost a hundred times as much, which their virtual
+    /// time says by half.
     #[test]
     fn an_estimate_weighs_what_is_left() {
         let groups = [(300, 0.1, 8.0), (40, 10.0, 400.0), (200, 0.2, 20.0), (30, 5.0, 300.0)];

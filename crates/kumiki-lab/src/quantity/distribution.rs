@@ -91,7 +91,8 @@ impl<Q: Quantity> Distribution<Q> {
         }
     }
 
-    /// Whether there is a mean. What is drawn from a Pareto distribution of a shape of 1 or less comes to none, however often.
+    /// Whether there is a mean. What is drawn from a Pareto distribution of a shape of 1 or less comes to none, however
+    /// often.
     pub(crate) fn has_mean(&self) -> bool {
         !matches!(*self, Self::Pareto(shape, _) if shape <= 1.0)
     }

@@ -9,9 +9,9 @@
 //! | `u64` | one | none |
 //!
 //! A value is decimal digits, perhaps with a point and with `_` between digits, then the unit; a space between them is
-//! free. Zero needs no unit. Arithmetic is exact: `149.76 Mb/s` is 149,760,000 bit/s, and a value that is not a whole number
-//! of base units is refused rather than rounded. `KB` is refused, because it stands for 1000 as often as for 1024; so
-//! is a rate in `MB/s`.
+//! free. Zero needs no unit. Arithmetic is exact: `149.76 Mb/s` is 149,760,000 bit/s, and a value that is not a whole
+//! number of base units is refused rather than rounded. `KB` is refused, because it stands for 1000 as often as for
+//! 1024; so is a rate in `MB/s`.
 //!
 //! A list is values between commas, and any of them may be a range: `0 ms .. 200 ms step 20 ms` (the end belongs to
 //! it where a step meets it) or `8 KiB .. 256 KiB times 2`; a range of bare numbers needs no step, `1 .. 5`.
@@ -320,7 +320,8 @@ impl fmt::Display for Rate {
     }
 }
 
-/// Exactly, and as people write sizes: a whole number of the largest unit, of 1024 or, from five digits on, of 1000, whichever number is the shorter: 64 KiB, 100 kB, 8000 B.
+/// Exactly, and as people write sizes: a whole number of the largest unit, of 1024 or, from five digits on, of 1000,
+/// whichever number is the shorter: 64 KiB, 100 kB, 8000 B.
 impl fmt::Display for Octets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const LONG: u64 = 10_000;

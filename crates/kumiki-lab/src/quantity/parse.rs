@@ -57,8 +57,8 @@ impl Invalid {
 ///
 /// # Errors
 ///
-/// [`Invalid`] where the number or the unit is missing, unknown or out of range, or where the value is not a whole number
-/// of base units.
+/// [`Invalid`] where the number or the unit is missing, unknown or out of range, or where the value is not a whole
+/// number of base units.
 pub fn parse<Q: Quantity>(text: &str) -> Result<Q, Invalid> {
     let found = text.trim();
     let split = found.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(found.len());
@@ -102,8 +102,8 @@ fn comma(unit: &str) -> Option<(&str, &str)> {
 ///
 /// # Errors
 ///
-/// [`Invalid`] as from [`parse`], with the item that is wrong; also where a range runs backwards, does not advance, or makes
-/// the list longer than [`LONGEST_LIST`].
+/// [`Invalid`] as from [`parse`], with the item that is wrong; also where a range runs backwards, does not advance, or
+/// makes the list longer than [`LONGEST_LIST`].
 pub fn parse_list<Q: Quantity>(text: &str) -> Result<Vec<Q>, Invalid> {
     let mut list = Vec::new();
     for item in text.split(',') {
@@ -123,7 +123,8 @@ fn too_long<Q: Quantity>(item: &str) -> Invalid {
     Invalid::new::<Q>(item, format!("more than {LONGEST_LIST} values")).suggest("a larger step")
 }
 
-/// Appends `from .. rest`, where `rest` is `END step STEP` or `END times FACTOR`; what is counted goes from one to the next where it is `END` alone.
+/// Appends `from .. rest`, where `rest` is `END step STEP` or `END times FACTOR`; what is counted goes from one to the
+/// next where it is `END` alone.
 fn range<Q: Quantity>(item: &str, from: &str, rest: &str, list: &mut Vec<Q>) -> Result<(), Invalid> {
     let start: Q = parse(from)?;
     let (end, next): (Q, Advance) = if let Some((end, step)) = rest.split_once("step") {
@@ -240,8 +241,8 @@ fn named(units: &[Unit]) -> impl Iterator<Item = &'static str> {
     units.iter().filter(|u| u.name == u.named).map(|u| u.name)
 }
 
-/// The unit that `typed` is closest to: equal but for capitals, the longest that it begins with (`msec`, `Mbits`), or at most two slips away and nearer than
-/// starting afresh. A unit of one letter begins too much.
+/// The unit that `typed` is closest to: equal but for capitals, the longest that it begins with (`msec`, `Mbits`), or
+/// at most two slips away and nearer than starting afresh. A unit of one letter begins too much.
 fn nearest(units: &[Unit], typed: &str) -> Option<&'static str> {
     if let Some(unit) = units.iter().find(|u| u.name.eq_ignore_ascii_case(typed)) {
         return Some(unit.named);

@@ -1,7 +1,9 @@
-//! Why each load and each flow is as fast as it is: what bound it, its round trips, what was retransmitted, and how evenly it was shared out.
+//! Why each load and each flow is as fast as it is: what bound it, its round trips, what was retransmitted, and how
+//! evenly it was shared out.
 //!
-//! A load is told by a row, and so is each flow of a load that has several, as long as there are no more than [`MOST_FLOWS`] of them in all points together. Beyond that
-//! the flows of a load are told by the least, the median and the greatest of them.
+//! A load is told by a row, and so is each flow of a load that has several, as long as there are no more than
+//! [`MOST_FLOWS`] of them in all points together. Beyond that the flows of a load are told by the least, the median and
+//! the greatest of them.
 
 use std::collections::BTreeMap;
 
@@ -93,7 +95,8 @@ const OF_MANY: [Column; 6] = [
     ("completion (s)", |it| Cell::text(it.quantiles(|row| row.completion_s, short))),
 ];
 
-/// What a row of a table is about: a load, a flow or all loads together, in all runs of a point; or all flows of a load in its first run.
+/// What a row of a table is about: a load, a flow or all loads together, in all runs of a point; or all flows of a load
+/// in its first run.
 struct BoundsRow<'a> {
     head: String,
     rows: Vec<&'a Row>,
@@ -196,7 +199,8 @@ fn held_apart(told: &BoundsRow<'_>) -> Cell {
     if is_told && in_calls(told, &means).is_none() { Cell::empty() } else { held(told) }
 }
 
-/// "application 97 %, of calls: queue 70 %, round trip 30 %": what held calls while there was one, where their programs paused for most of the time.
+/// "application 97 %, of calls: queue 70 %, round trip 30 %": what held calls while there was one, where their programs
+/// paused for most of the time.
 fn in_calls(told: &BoundsRow<'_>, means: &BTreeMap<String, f64>) -> Option<String> {
     const PAUSE: &str = "application";
     let pauses = means.get(PAUSE).copied().filter(|share| told.are_calls && *share > 0.5)?;
@@ -262,7 +266,8 @@ pub(super) fn count(mean: Option<f64>) -> Cell {
     number(mean, decimals)
 }
 
-/// The longest time in which nothing came, where it is long. A program that has nothing to write makes gaps as it likes.
+/// The longest time in which nothing came, where it is long. A program that has nothing to write makes gaps as it
+/// likes.
 fn gap(told: &BoundsRow<'_>) -> Cell {
     let of_program = held_means(told).get("application").is_some_and(|share| *share >= MOSTLY);
     number(told.mean(|row| row.longest_gap_s).filter(|gap| *gap >= LONG_GAP && !of_program), 2)
@@ -308,7 +313,8 @@ impl Results {
         Table { legend, ..table }
     }
 
-    /// The same of each flow, where a load has several; where these are too many, how they differ. Nothing where no load has.
+    /// The same of each flow, where a load has several; where these are too many, how they differ. Nothing where no
+    /// load has.
     pub(super) fn flow_table(&self) -> Option<Table> {
         let flows: Vec<BoundsRow<'_>> = self.done().flat_map(|(point, done)| flows_of(point, done)).collect();
         if flows.is_empty() {
@@ -325,7 +331,8 @@ impl Results {
         Some(table(title, &OF_MANY, self.done().flat_map(|(point, done)| many_of(point, done)).collect()))
     }
 
-    /// Of how many loads of all points it would be said why they are as fast as they are: none where a paper says what should have come out.
+    /// Of how many loads of all points it would be said why they are as fast as they are: none where a paper says what
+    /// should have come out.
     fn loads_to_explain(&self) -> usize {
         let is_of_paper = self.points.first().is_none_or(|(point, _)| point.scenario.paper.is_some());
         if is_of_paper { 0 } else { self.done().map(|(point, done)| loads_of(point, done).len()).sum() }
@@ -340,8 +347,8 @@ impl Results {
         ))
     }
 
-    /// What is printed below the table where no paper says what should have come out: why each load is as fast as it is, and each flow where these are few. Nothing where
-    /// that would be too long; the page has it then.
+    /// What is printed below the table where no paper says what should have come out: why each load is as fast as it
+    /// is, and each flow where these are few. Nothing where that would be too long; the page has it then.
     #[must_use]
     pub fn why_table(&self) -> Option<Table> {
         let loads = || self.done().map(|(point, done)| (loads_of(point, done), flows_of(point, done)));

@@ -1,7 +1,9 @@
-//! How much captures of a point will have, before it has been run: so that nobody fills a disk unawares, and for nothing else.
+//! How much captures of a point will have, before it has been run: so that nobody fills a disk unawares, and for
+//! nothing else.
 //!
-//! What one load leaves of a line the others take, however unevenly: what counts of a full line is its rate. Where all that loads could send by themselves is less than the lines
-//! carry, it is that. Losses of the path and what is retransmitted are not foreseen.
+//! What one load leaves of a line the others take, however unevenly: what counts of a full line is its rate. Where all
+//! that loads could send by themselves is less than the lines carry, it is that. Losses of the path and what is
+//! retransmitted are not foreseen.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +20,8 @@ const BLOCK: f64 = 46.0;
 /// The headers of IP and TCP, with timestamps, and a link's.
 const HEADERS: f64 = 60.0;
 
-/// About how many octets captures of all runs have. A packet is captured wherever it crosses a device: at both of its ends, and twice at each host that sends it on.
+/// About how many octets captures of all runs have. A packet is captured wherever it crosses a device: at both of its
+/// ends, and twice at each host that sends it on.
 pub(super) fn foreseen(point: &Point, most: Option<u32>, (layers, snaplen): (&Layers, u32)) -> f64 {
     let transfers = transfers(point, layers);
     let kept = |octets: f64| if snaplen == 0 { octets } else { octets.min(f64::from(snaplen)) };
@@ -40,7 +43,8 @@ struct Transfer<'a> {
     load: &'a Workload,
     traffic: Traffic,
     sessions: f64,
-    /// How many seconds a packet takes of each direction of a line that it crosses, the answers of a call there and its requests here.
+    /// How many seconds a packet takes of each direction of a line that it crosses, the answers of a call there and its
+    /// requests here.
     takes: Vec<(Direction<'a>, f64)>,
     taps: Taps,
 }
@@ -123,7 +127,8 @@ fn takes<'a>(load: &Workload, ways: &[Vec<(Direction<'a>, f64)>], payload: f64) 
     ways.iter().zip([there, back]).flat_map(of).collect()
 }
 
-/// How many packets of each transfer the lines carry: all grow alike, octet for octet, until they have sent all or a line of theirs is full.
+/// How many packets of each transfer the lines carry: all grow alike, octet for octet, until they have sent all or a
+/// line of theirs is full.
 fn carried(point: &Point, transfers: &[Transfer<'_>]) -> Vec<f64> {
     let mut left = capacities(point, transfers);
     let full: BTreeMap<_, f64> = left.iter().map(|(direction, seconds)| (*direction, seconds * 1e-9)).collect();

@@ -101,7 +101,8 @@ impl Results {
         self.points.iter().find(|(other, _)| other.is_at(&wanted))
     }
 
-    /// Of the points here that `own` are compared with, that some have no result, or no such value; nothing where all have.
+    /// Of the points here that `own` are compared with, that some have no result, or no such value; nothing where all
+    /// have.
     fn lacking_partner(&self, own: &[(&Point, f64)], claim: &Claim) -> Option<String> {
         let mut partners: Vec<&(Point, Result<PointResult, Failed>)> = Vec::new();
         for partner in own.iter().filter_map(|(point, _)| self.partner(point, claim)) {

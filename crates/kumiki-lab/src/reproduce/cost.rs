@@ -1,4 +1,5 @@
-//! What points are expected to send and to cost, before any has been run: for the estimates of the time that is left and of captures, and for nothing else.
+//! What points are expected to send and to cost, before any has been run: for the estimates of the time that is left
+//! and of captures, and for nothing else.
 
 use std::sync::Arc;
 
@@ -21,8 +22,8 @@ pub(super) fn of(parts: &[Part], choice: &Choice) -> Arc<[Cost]> {
     costs.collect()
 }
 
-/// About how many packets and cells all runs have, at the most that the line allows: they are what a run spends its time on. A packet without cells takes about as
-/// long as [`PACKET`] cells.
+/// About how many packets and cells all runs have, at the most that the line allows: they are what a run spends its
+/// time on. A packet without cells takes about as long as [`PACKET`] cells.
 fn weight(point: &Point, most: Option<u32>) -> f64 {
     let of = |load| {
         let Traffic { packets, cost, .. } = traffic(point, load);
@@ -160,7 +161,8 @@ fn on(load: &Workload) -> f64 {
     }
 }
 
-/// How many calls a session makes one behind the other: each takes a round trip, the time of its octets on the line and the pause behind it.
+/// How many calls a session makes one behind the other: each takes a round trip, the time of its octets on the line and
+/// the pause behind it.
 fn calls(point: &Point, load: &Workload, (rate_mbps, one_way): (f64, f64)) -> f64 {
     let think = load.think.as_deref().and_then(|text| Distribution::<Duration>::parse(text).ok());
     let think = think.map_or(0.0, |think| think.mean().as_secs_f64());
@@ -227,8 +229,9 @@ const PAYLOAD: f64 = 1448.0;
 pub(super) const UNACKNOWLEDGED: [&str; 3] = ["udp", "rtp", "ping"];
 /// A point takes so much time in any case.
 const LEAST: f64 = 1000.0;
-/// What a packet costs beside a cell, its acknowledgment with it: TCP over lines with frames took 6 to 8 us for a segment (one connection with windows of 8 to 512 KiB, two through a router, one
-/// beside a ping), where a cell takes a quarter of a microsecond.
+/// What a packet costs beside a cell, its acknowledgment with it: TCP over lines with frames took 6 to 8 us for a
+/// segment (one connection with windows of 8 to 512 KiB, two through a router, one beside a ping), where a cell takes a
+/// quarter of a microsecond.
 const PACKET: f64 = 25.0;
 
 #[cfg(test)]

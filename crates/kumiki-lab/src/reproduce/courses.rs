@@ -28,7 +28,8 @@ const TIMES: usize = 20;
 const LONGEST: u64 = 64 << 20;
 
 impl Results {
-    /// The values over time that are in the directory of `output`. A file that cannot be read is no reason to be without the page.
+    /// The values over time that are in the directory of `output`. A file that cannot be read is no reason to be
+    /// without the page.
     pub(super) fn courses(&self, output: &Output) -> Vec<PointSeries> {
         let kept = self.points.iter().filter_map(|(point, result)| {
             let file = format!("{:03}-{SERIES}", point.index);

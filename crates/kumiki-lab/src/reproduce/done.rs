@@ -26,13 +26,15 @@ pub(super) struct RunResult {
     pub(super) limits: Vec<(String, f64)>,
 }
 
-/// What all runs of a point gave. It follows from them alone, so that it is the same whether they were made now or are read from a journal.
+/// What all runs of a point gave. It follows from them alone, so that it is the same whether they were made now or are
+/// read from a journal.
 #[derive(Clone, Debug)]
 pub(super) struct PointResult {
     pub(super) rows: Vec<Row>,
     /// How many runs were made. Those that lack the value that is shown are among them, and not in the summary.
     pub(super) runs: usize,
-    /// What the point is about: the load of `[report]`, or all together. Nothing where no run has the value that is shown.
+    /// What the point is about: the load of `[report]`, or all together. Nothing where no run has the value that is
+    /// shown.
     pub(super) summary: Option<Summary>,
     /// Of each load, where there are several and none of them is the one.
     pub(super) loads: Vec<(String, Summary)>,
@@ -40,7 +42,8 @@ pub(super) struct PointResult {
     pub(super) limits: Vec<(String, f64)>,
     /// Its captures, by their names below the directory of results; those of the first run come first.
     pub(super) captures: Vec<String>,
-    /// Where its rows are whole. Then those here are what tables, figures and verdicts look at, and the rest is not in memory.
+    /// Where its rows are whole. Then those here are what tables, figures and verdicts look at, and the rest is not in
+    /// memory.
     stored: Option<Stored>,
 }
 
@@ -288,7 +291,8 @@ impl PointResult {
     }
 }
 
-/// So many points have rows of their flows in memory, and those of all runs where it has no more flows than that: more are shown nowhere.
+/// So many points have rows of their flows in memory, and those of all runs where it has no more flows than that: more
+/// are shown nowhere.
 const WITH_FLOWS: usize = 64;
 
 /// What of the rows of a point is looked at after its runs.
@@ -378,8 +382,8 @@ fn unfair(point: &Point, rows: &[Row]) -> Vec<String> {
     each.chain(told(Scope::Total, None).map(|note| format!("all flows: {note}"))).collect()
 }
 
-/// The notes of all `runs` of a point, each once, with the seeds of those that have it. Notes that differ in numbers alone are one, with the least and the greatest of
-/// these.
+/// The notes of all `runs` of a point, each once, with the seeds of those that have it. Notes that differ in numbers
+/// alone are one, with the least and the greatest of these.
 fn of_all(runs: &[RunResult], point: &Point) -> Vec<String> {
     let names = point.scenario.names();
     let mut told: Vec<(Vec<NoteWord<'_>>, Vec<u64>)> = Vec::new();
@@ -414,8 +418,8 @@ fn of_all(runs: &[RunResult], point: &Point) -> Vec<String> {
 #[derive(Clone, PartialEq, Debug)]
 enum NoteWord<'a> {
     Plain(&'a str),
-    /// A number, as the least and the greatest of some are written, between what stands before it and behind it. Both are told without a word between them, for notes
-    /// have words of their own there: "from 0..3 to 250..301 frames".
+    /// A number, as the least and the greatest of some are written, between what stands before it and behind it. Both
+    /// are told without a word between them, for notes have words of their own there: "from 0..3 to 250..301 frames".
     Number(&'a str, [&'a str; 2], &'a str),
 }
 
@@ -524,7 +528,8 @@ pub(super) fn unlike(all: &Summary, loads: &[(String, Summary)], point: &Point) 
     })
 }
 
-/// Which loads have wider intervals than were asked for: as many runs are made as that of all together takes. Of a paper its own values are asked for.
+/// Which loads have wider intervals than were asked for: as many runs are made as that of all together takes. Of a
+/// paper its own values are asked for.
 fn wide(loads: &[(String, Summary)], point: &Point) -> Option<String> {
     let wanted = point.scenario.run.confidence.as_ref().filter(|_| point.scenario.paper.is_none())?.width.as_percent();
     let width = |load: &Summary| load.half_width.filter(|_| load.mean > 0.0).map(|half| 200.0 * half / load.mean);

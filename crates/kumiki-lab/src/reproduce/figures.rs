@@ -87,7 +87,8 @@ impl Results {
         curves
     }
 
-    /// The names that tell one curve from another: those of `[report] series` that differ, and of the others each that differs where those before it are the same.
+    /// The names that tell one curve from another: those of `[report] series` that differ, and of the others each that
+    /// differs where those before it are the same.
     fn distinct<'a>(&self, first: &'a Point, x_name: &str) -> Vec<&'a String> {
         let series = &first.scenario.report.series;
         let names = first.varied.iter().map(|(name, _)| name);
@@ -104,7 +105,8 @@ impl Results {
         kept
     }
 
-    /// Whether the value of `name` is known once those of `others` are: varied in lockstep with them, or not varied at all.
+    /// Whether the value of `name` is known once those of `others` are: varied in lockstep with them, or not varied at
+    /// all.
     pub(super) fn follows(&self, name: &str, others: &[&str]) -> bool {
         follows(self.points.iter().map(|(point, _)| point), name, others)
     }

@@ -11,8 +11,8 @@ use crate::progress::{Cost, spoken};
 use crate::scenario::{Scenario, Workload};
 use crate::table::{Cell, Table};
 
-/// What a unit of [`Cost::weight`] takes, in seconds: 171 s for `reproduce --quick`, 450 to 500 s for all of it, of an optimised build on a core of an AMD EPYC of 2023.
-/// Nothing but this guess depends on it.
+/// What a unit of [`Cost::weight`] takes, in seconds: 171 s for `reproduce --quick`, 450 to 500 s for all of it, of an
+/// optimised build on a core of an AMD EPYC of 2023. Nothing but this guess depends on it.
 const UNIT_S: f64 = 0.27e-6;
 
 /// So many remarks are told of each scenario.
@@ -43,7 +43,8 @@ struct Expected {
 }
 
 impl Plan {
-    /// What `shard` of it would run where the points in `kept` have ended, each in that time ([`Journal::look`](super::Journal::look)).
+    /// What `shard` of it would run where the points in `kept` have ended, each in that time
+    /// ([`Journal::look`](super::Journal::look)).
     #[must_use]
     pub fn foreseen(&self, shard: Shard, kept: &BTreeMap<usize, Duration>) -> Foreseen {
         let (all, groups) = rates(&self.costs, kept);
@@ -90,7 +91,8 @@ fn too_late(scenario: &Scenario) -> Vec<String> {
 }
 
 impl Plan {
-    /// About how many octets captures of `what` (the layers, and how many octets of each packet, 0 for all) have, of the points whose place is among `wanted`.
+    /// About how many octets captures of `what` (the layers, and how many octets of each packet, 0 for all) have, of
+    /// the points whose place is among `wanted`.
     #[must_use]
     pub fn captured(&self, what: (&Layers, u32), wanted: impl Fn(usize) -> bool) -> f64 {
         let points = self.parts.iter().flat_map(|part| &part.points).enumerate();
@@ -99,7 +101,8 @@ impl Plan {
     }
 }
 
-/// How much captures have, in words, with what they would have without what packets carry: where that is something else.
+/// How much captures have, in words, with what they would have without what packets carry: where that is something
+/// else.
 #[must_use]
 pub fn size_of_captures(octets: f64, cut: f64) -> String {
     let text = |octets: f64| match octets {

@@ -14,7 +14,8 @@ const HELD: usize = 3;
 pub(super) const LEAST: f64 = 0.005;
 
 impl Results {
-    /// How fast it was and what bound it, then what else there was, and between which values it was at all points; of several runs of one it is their mean.
+    /// How fast it was and what bound it, then what else there was, and between which values it was at all points; of
+    /// several runs of one it is their mean.
     pub(super) fn glance(&self) -> Vec<(String, String)> {
         let done = self.points.iter().filter_map(|(point, result)| Some((point.label(), result.as_ref().ok()?)));
         let done: Vec<(String, _)> = done.collect();
@@ -143,7 +144,8 @@ pub(super) fn held(shares: &BTreeMap<String, f64>) -> String {
     told.join(", ")
 }
 
-/// The queue that was the longest in 95 of 100 moments, and how long it was; on average over `runs`. Nothing where none waited anywhere: no line is it then.
+/// The queue that was the longest in 95 of 100 moments, and how long it was; on average over `runs`. Nothing where none
+/// waited anywhere: no line is it then.
 pub(super) fn longest_queue<'a>(runs: &[&'a Row]) -> Option<(&'a str, f64)> {
     let mean = |name: &str| {
         let all = runs.iter().map(|row| row.queues.get(name)?.get("p95").copied());
@@ -164,12 +166,14 @@ pub(super) fn is_lost(layer: &str, name: &str) -> bool {
         || ["dropped, queue full", "dropped, no page"].contains(&name)
 }
 
-/// Whether the counter `name` is of what of that is no loss: copies of frames to groups, which a switch has for each port.
+/// Whether the counter `name` is of what of that is no loss: copies of frames to groups, which a switch has for each
+/// port.
 pub(super) fn is_copy(name: &str) -> bool {
     ["a_group_drops", "b_group_drops"].contains(&name)
 }
 
-/// What queues of lines, switches and adapters had no room for, and what lines lost; nothing where nobody counts. Copies of frames to groups are none of it.
+/// What queues of lines, switches and adapters had no room for, and what lines lost; nothing where nobody counts.
+/// Copies of frames to groups are none of it.
 pub(super) fn lost(row: &Row) -> Option<u64> {
     let counts = || {
         let layers = row.counters.iter();

@@ -19,8 +19,8 @@ const LEAST: f64 = 0.5;
 const MOSTLY: f64 = 95.0;
 
 impl Results {
-    /// The shares of the measured time by what held the connections of TCP back, of several runs of a point the means. `None` where there are none, where `[report]` wants
-    /// none, or where it does not ask and there are too many.
+    /// The shares of the measured time by what held the connections of TCP back, of several runs of a point the means.
+    /// `None` where there are none, where `[report]` wants none, or where it does not ask and there are too many.
     #[must_use]
     pub fn held_figure(&self) -> Option<Figure> {
         let (first, _) = self.points.first()?;
@@ -60,7 +60,8 @@ impl Results {
         })
     }
 
-    /// The same where it is asked for, or can tell something: nobody needs a figure for one thing nearly all the time, everywhere, which what bound each point says in a word.
+    /// The same where it is asked for, or can tell something: nobody needs a figure for one thing nearly all the time,
+    /// everywhere, which what bound each point says in a word.
     pub(super) fn held_worth_showing(&self) -> Option<Figure> {
         let is_asked = self.points.first().is_some_and(|(point, _)| point.scenario.report.held.is_some());
         self.held_figure().filter(|figure| is_asked || tells_something(figure))

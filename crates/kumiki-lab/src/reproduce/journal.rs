@@ -1,12 +1,13 @@
-//! The journal of a run: every point that has ended, as it ends, so that nothing else is lost whatever ends the program.
+//! The journal of a run: every point that has ended, as it ends, so that nothing else is lost whatever ends the
+//! program.
 //!
 //! | | |
 //! |---|---|
 //! | Specification | `journal.jsonl`, JSON Lines. The first is `{"sha256":"...","journal":{...}}`, what is run ([`Header`]); each that follows `{"sha256":"...","point":{...}}`, a point ([`Entry`]). The hash is that of the octets of the second value |
 //! | Left out | points that have begun; a point's repetitions one by one |
 //!
-//! Lines are added whole, each by one call. So only the last can be torn, and what is torn was not finished: it is dropped. Everything else that is not as
-//! it was written is refused with its line.
+//! Lines are added whole, each by one call. So only the last can be torn, and what is torn was not finished: it is
+//! dropped. Everything else that is not as it was written is refused with its line.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, TryLockError};
@@ -291,12 +292,14 @@ impl Journal {
     /// The name of the file.
     pub const NAME: &'static str = Output::JOURNAL;
 
-    /// Begins the journal of `plan` in the directory of `output`; with `resume` goes on with the one that is there, if one is. `header` says what is run.
+    /// Begins the journal of `plan` in the directory of `output`; with `resume` goes on with the one that is there, if
+    /// one is. `header` says what is run.
     ///
     /// # Errors
     ///
-    /// [`OutputError::Exists`] where one is there, which is neither to be gone on with nor to be replaced; [`OutputError::Journal`] with the line that is
-    /// damaged, or of something else; [`OutputError::Unread`] and [`OutputError::Io`] where the file system refuses, the last also where another process writes it.
+    /// [`OutputError::Exists`] where one is there, which is neither to be gone on with nor to be replaced;
+    /// [`OutputError::Journal`] with the line that is damaged, or of something else; [`OutputError::Unread`] and
+    /// [`OutputError::Io`] where the file system refuses, the last also where another process writes it.
     pub fn open(output: &Output, header: &Header, plan: &Plan, resume: bool) -> Result<Self, OutputError> {
         let path = output.path(Self::NAME);
         let keys = plan.keys().map_err(|fault| at(&path, 0, fault.to_string()))?;
@@ -340,8 +343,8 @@ impl Journal {
         Ok(Self { path, file, kept, keys, places, end, reader, older, is_dirty: false, _directory: directory })
     }
 
-    /// Begins the journal of `plan` beside the one in the directory of `output`, if one is there: it takes its place when all is in it, and until then nothing
-    /// that is there is lost.
+    /// Begins the journal of `plan` beside the one in the directory of `output`, if one is there: it takes its place
+    /// when all is in it, and until then nothing that is there is lost.
     ///
     /// # Errors
     ///
@@ -363,7 +366,8 @@ impl Journal {
         Ok((Self { path, file, kept, keys, places, end, reader, older, is_dirty: true, _directory: directory }, part))
     }
 
-    /// Whether [`Journal::open`] would refuse the directory of `output` for what is in the place of captures and figures, or may not be written there.
+    /// Whether [`Journal::open`] would refuse the directory of `output` for what is in the place of captures and
+    /// figures, or may not be written there.
     ///
     /// # Errors
     ///
@@ -373,8 +377,8 @@ impl Journal {
         room::check(output, plan, header.has_captures(), (&OlderFiles::of(output), resume))
     }
 
-    /// What is in the journal in `directory` that a run with `resume` would not run again: the place in the plan, and how long it took. Nothing where there is
-    /// no journal; nothing is made, written or locked.
+    /// What is in the journal in `directory` that a run with `resume` would not run again: the place in the plan, and
+    /// how long it took. Nothing where there is no journal; nothing is made, written or locked.
     ///
     /// # Errors
     ///
@@ -395,7 +399,8 @@ impl Journal {
         Ok(kept.into_iter().map(|(place, entry)| (place, Duration::from_millis(entry.took_ms))).collect())
     }
 
-    /// Takes away what the older result in the directory has left, in whose place this one comes, but for the files of `kept`.
+    /// Takes away what the older result in the directory has left, in whose place this one comes, but for the files of
+    /// `kept`.
     ///
     /// # Errors
     ///
@@ -434,7 +439,8 @@ impl Journal {
         Ok(())
     }
 
-    /// Takes what was in it, by the place of the point in the plan. Points that failed are not among it: they are run again.
+    /// Takes what was in it, by the place of the point in the plan. Points that failed are not among it: they are run
+    /// again.
     pub(super) fn take_kept(&mut self) -> BTreeMap<usize, Entry> {
         std::mem::take(&mut self.kept)
     }
@@ -444,7 +450,8 @@ impl Journal {
         self.keys.get(place).cloned().unwrap_or_default()
     }
 
-    /// Adds a point that has ended, and says where. It is there for whoever reads the file from now on; [`Journal::sync`] has it survive the machine, too.
+    /// Adds a point that has ended, and says where. It is there for whoever reads the file from now on;
+    /// [`Journal::sync`] has it survive the machine, too.
     pub(super) fn add(&mut self, entry: &Entry) -> Result<Stored, OutputError> {
         let line = sealed("point", entry, &self.path)?;
         self.is_dirty = true;
@@ -473,8 +480,9 @@ impl Journal {
     }
 }
 
-/// That nobody else writes results into the directory. A journal is put in its place by a rename, so that of two that begin at once each could lock its own:
-/// the directory is the same for both. Where directories cannot be locked, as on some network file systems, nobody asks.
+/// That nobody else writes results into the directory. A journal is put in its place by a rename, so that of two that
+/// begin at once each could lock its own: the directory is the same for both. Where directories cannot be locked, as on
+/// some network file systems, nobody asks.
 fn lock_directory(output: &Output, plan: &Plan) -> Result<Option<File>, OutputError> {
     let Ok(directory) = File::open(output.directory()) else {
         return Ok(None);
@@ -507,7 +515,8 @@ fn lock(file: &File) -> io::Result<()> {
     }
 }
 
-/// Those in the journal at `path` that are of the plan with `keys`, by their place in it; nothing where no line of it is whole: nothing had ended then.
+/// Those in the journal at `path` that are of the plan with `keys`, by their place in it; nothing where no line of it
+/// is whole: nothing had ended then.
 fn kept_in(path: &Path, header: &Header, keys: &[String]) -> Result<Option<BTreeMap<usize, Entry>>, OutputError> {
     plain(path)?;
     let octets = fs::read(path).map_err(|source| OutputError::Unread { path: path.to_owned(), source })?;

@@ -21,10 +21,12 @@ fn hex(octets: &[u8]) -> String {
     })
 }
 
-/// The key of a point: SHA-256 over everything that its rows depend on. That is the version of the program, the name of the scenario and the place of the point
-/// in it, its text after all names and `--set` are put in, the paper's value, the most runs of it, and what its profiles and the recordings of its lines say.
+/// The key of a point: SHA-256 over everything that its rows depend on. That is the version of the program, the name of
+/// the scenario and the place of the point in it, its text after all names and `--set` are put in, the paper's value,
+/// the most runs of it, and what its profiles and the recordings of its lines say.
 ///
-/// What only says how points are made of a scenario, what it is called, and how results are judged is not in it: a comment may change, and a `[[trend]]`.
+/// What only says how points are made of a scenario, what it is called, and how results are judged is not in it: a
+/// comment may change, and a `[[trend]]`.
 ///
 /// # Errors
 ///
@@ -66,7 +68,8 @@ fn recordings(point: &Point) -> Result<Vec<String>, ScenarioError> {
     files.map(|file| read_file(Path::new(file))).collect()
 }
 
-/// All that each profile of a point says, with what it is like, by its name: maps in it are in the order of their names.
+/// All that each profile of a point says, with what it is like, by its name: maps in it are in the order of their
+/// names.
 fn texts(point: &Point) -> impl Iterator<Item = (&str, String)> {
     point.profiles().iter().map(|(name, profile)| (name.as_str(), format!("{profile:?}")))
 }

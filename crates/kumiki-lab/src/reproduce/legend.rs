@@ -121,7 +121,8 @@ impl<'a> Legend<'a> {
     fn add_statements(&mut self) {
         let results = self.results;
         self.extend(results.trends());
-        // What a paper says of points that are not here is no line of this table; that those here have no such value is.
+        // What a paper says of points that are not here is no line of this table; that those here have no such value
+        // is.
         let is_here = |it: &&Verdict| it.paper.is_none() || it.ours.is_some() || !it.lacking.is_empty();
         let claims = results.claims(std::slice::from_ref(results));
         self.extend(claims.iter().filter(is_here).map(Verdict::told));

@@ -49,13 +49,13 @@ fn unusable(directory: &Path, journal: &Path) -> Option<String> {
 }
 
 impl Merged {
-    /// Reads the journals in these directories and puts them together. Every point has to be in one of them, with its captures as they were written: nothing
-    /// is to be written or replaced before it is known that all is there.
+    /// Reads the journals in these directories and puts them together. Every point has to be in one of them, with its
+    /// captures as they were written: nothing is to be written or replaced before it is known that all is there.
     ///
     /// # Errors
     ///
-    /// [`OutputError`] with the file, and the line where it is about one: what is missing, of something else than the first, or there twice with different
-    /// content; or cannot be read, or is cut off.
+    /// [`OutputError`] with the file, and the line where it is about one: what is missing, of something else than the
+    /// first, or there twice with different content; or cannot be read, or is cut off.
     pub fn read(directories: &[PathBuf]) -> Result<Self, OutputError> {
         let mut contents: Vec<(&Path, PathBuf, Content)> = Vec::new();
         for directory in directories {
@@ -113,7 +113,8 @@ impl Merged {
         &self.plan
     }
 
-    /// Writes one journal of all to `output`, copies the captures there, and gives the results as if they had been run at once.
+    /// Writes one journal of all to `output`, copies the captures there, and gives the results as if they had been run
+    /// at once.
     ///
     /// # Errors
     ///
@@ -142,7 +143,8 @@ fn whole(path: &Path, written: Option<u64>) -> Result<(), OutputError> {
     }
 }
 
-/// Writes a journal of these points, by their places in the plan, and their captures, each with what reads one; gives the results.
+/// Writes a journal of these points, by their places in the plan, and their captures, each with what reads one; gives
+/// the results.
 pub(super) fn write<F: Fn(&str) -> Result<Vec<u8>, OutputError>>(
     plan: &Plan,
     header: &Header,
@@ -171,7 +173,8 @@ pub(super) fn write<F: Fn(&str) -> Result<Vec<u8>, OutputError>>(
     Ok(plan.results(kept, Shard::WHOLE))
 }
 
-/// Captures that no journal names yet: where it does not come to that they go again, and would be in the way of the next attempt.
+/// Captures that no journal names yet: where it does not come to that they go again, and would be in the way of the
+/// next attempt.
 struct UnnamedCaptures<'a> {
     output: &'a Output,
     names: Vec<String>,

@@ -1,7 +1,7 @@
 //! What an older result in a directory consists of, so that another one can take its place whole.
 //!
-//! Only what Kumiki itself has written is known here: the files that every result has, and by the journal, which names them, captures and figures. Whatever else is in
-//! the directory is somebody else's and stays.
+//! Only what Kumiki itself has written is known here: the files that every result has, and by the journal, which names
+//! them, captures and figures. Whatever else is in the directory is somebody else's and stays.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -15,7 +15,8 @@ use crate::rows::{Output, OutputError, TABLES};
 pub(super) struct OlderFiles(BTreeSet<String>);
 
 impl OlderFiles {
-    /// What the journal in the directory says. Of one that cannot be read nothing is known, and so nothing is taken away.
+    /// What the journal in the directory says. Of one that cannot be read nothing is known, and so nothing is taken
+    /// away.
     pub(super) fn of(output: &Output) -> Self {
         let path = output.path(Output::JOURNAL);
         if !path.is_file() {
@@ -39,7 +40,8 @@ impl OlderFiles {
         files.filter_map(|name| Some(name.rsplit_once('/')?.0))
     }
 
-    /// Takes the files away but for those of `kept`, and the folders of captures and figures that are empty then. No way leads through a link.
+    /// Takes the files away but for those of `kept`, and the folders of captures and figures that are empty then. No
+    /// way leads through a link.
     pub(super) fn remove(self, output: &Output, kept: &BTreeSet<String>) -> Result<(), OutputError> {
         let mut folders: BTreeSet<String> = BTreeSet::new();
         for name in self.0.iter().filter(|name| !kept.contains(*name) && is_plain(output, name)) {

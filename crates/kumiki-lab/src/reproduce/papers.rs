@@ -1,4 +1,5 @@
-//! Where the systems of the papers differ from what is here, for whoever has only the page; `docs/papers.md` has all of it.
+//! Where the systems of the papers differ from what is here, for whoever has only the page; `docs/papers.md` has all of
+//! it.
 
 /// What a reader of a paper's verdicts has to know beforehand, by the paper.
 const SYSTEMS: [(u8, &str); 5] = [

@@ -45,7 +45,8 @@ impl Pieces {
         Self { header, keys, entries: BTreeMap::new(), files: BTreeMap::new() }
     }
 
-    /// SHA-256 over the keys of the points, in hexadecimal: over everything that their rows depend on, what profiles said as they were read among it.
+    /// SHA-256 over the keys of the points, in hexadecimal: over everything that their rows depend on, what profiles
+    /// said as they were read among it.
     #[must_use]
     pub fn digest(&self) -> String {
         key::sha256(self.keys.join("\n").as_bytes())
@@ -131,12 +132,13 @@ impl Pieces {
         journal::text(&self.header, self.entries.values(), Path::new(SENT))
     }
 
-    /// Adds the points of a journal that another process sent, with its captures; tells the places in the plan of those that have come. They are kept in `to` as well,
-    /// where it is given, and captures there alone.
+    /// Adds the points of a journal that another process sent, with its captures; tells the places in the plan of those
+    /// that have come. They are kept in `to` as well, where it is given, and captures there alone.
     ///
     /// # Errors
     ///
-    /// [`OutputError::Journal`] where it is damaged, of something else, or has a point that is here with other results; other errors where `to` cannot be written.
+    /// [`OutputError::Journal`] where it is damaged, of something else, or has a point that is here with other results;
+    /// other errors where `to` cannot be written.
     pub fn add(
         &mut self,
         text: &str,
@@ -173,7 +175,8 @@ impl Pieces {
         plan.results(self.entries.iter().filter_map(done).collect(), Shard::WHOLE)
     }
 
-    /// Writes a journal of the points and their captures, as if they were run there. Captures that are not in memory are read from `directory`.
+    /// Writes a journal of the points and their captures, as if they were run there. Captures that are not in memory
+    /// are read from `directory`.
     ///
     /// # Errors
     ///

@@ -25,14 +25,16 @@ pub struct Provenance {
 }
 
 impl Provenance {
-    /// Of a run that begins now, by whoever's clock; `command` is what repeats it, without where files are on this machine.
+    /// Of a run that begins now, by whoever's clock; `command` is what repeats it, without where files are on this
+    /// machine.
     #[must_use]
     pub fn begin(command: String, started: String) -> Self {
         Self { started, since: Stopwatch::start(), command, before_s: 0.0, parts: Vec::new() }
     }
 
-    /// The same, of a result of which parts are in these directories: it began with the first of them, took as long as all together, and by their commands. What a
-    /// directory does not tell, since a run was not even interrupted but just gone, is not in it.
+    /// The same, of a result of which parts are in these directories: it began with the first of them, took as long as
+    /// all together, and by their commands. What a directory does not tell, since a run was not even interrupted but
+    /// just gone, is not in it.
     #[must_use]
     pub fn after(mut self, directories: impl IntoIterator<Item = impl AsRef<Path>>) -> Self {
         let directories =
@@ -60,7 +62,8 @@ impl Provenance {
         self
     }
 
-    /// The text of `run.json`, with what is known at the end: so many points of all are done, of which so many have failed.
+    /// The text of `run.json`, with what is known at the end: so many points of all are done, of which so many have
+    /// failed.
     #[must_use]
     pub fn end(&self, plan: &Plan, (done, all): (usize, usize), failed: usize) -> String {
         let described: Vec<Described> = plan.described().collect();

@@ -6,7 +6,8 @@ use super::{COMMIT, Flows, Results, Verdict, origins, papers};
 use crate::page::{Page, Part};
 use crate::rows::Output;
 
-/// The page of these results. What another part of the program has written of where they come from is read from `output`.
+/// The page of these results. What another part of the program has written of where they come from is read from
+/// `output`.
 pub(super) fn page(output: &Output, results: &[Results], flows: &Flows) -> Page {
     let part = |result: &Results| {
         let flows = flows.get(result.name()).cloned().unwrap_or_default();
@@ -51,7 +52,8 @@ fn title(results: &[Results]) -> String {
 }
 
 impl Results {
-    /// What the page says of it, for a page of somebody else: HTML without style and script. `all` are the results of all scenarios that were run.
+    /// What the page says of it, for a page of somebody else: HTML without style and script. `all` are the results of
+    /// all scenarios that were run.
     #[must_use]
     pub fn to_html(&self, all: &[Self]) -> String {
         self.part(all).to_html()

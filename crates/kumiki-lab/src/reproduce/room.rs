@@ -1,4 +1,5 @@
-//! Whether what a run writes below its directory has a place there: looked at before anything runs, and before anything of an older result goes.
+//! Whether what a run writes below its directory has a place there: looked at before anything runs, and before anything
+//! of an older result goes.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,8 +13,9 @@ use crate::rows::{self, Output, OutputError};
 /// How the names of captures and traces end.
 const OF_CAPTURES: [&str; 3] = ["pcapng", "csv", "svg"];
 
-/// That figures of `plan`, and captures where it has any, can be written, and what is `older` can be taken away; nothing is left there. What is there without a journal
-/// is somebody else's, and only who has said so, and not that a result is gone on with (`resume`), has it replaced.
+/// That figures of `plan`, and captures where it has any, can be written, and what is `older` can be taken away;
+/// nothing is left there. What is there without a journal is somebody else's, and only who has said so, and not that a
+/// result is gone on with (`resume`), has it replaced.
 pub(super) fn check(
     output: &Output,
     plan: &Plan,

@@ -1,7 +1,7 @@
 //! Running the points of a plan on several threads.
 //!
-//! Threads that run points belong to nobody: where somebody wants an end, they are left to their points, and end with the process. A point may take hours,
-//! and nothing of it can be kept.
+//! Threads that run points belong to nobody: where somebody wants an end, they are left to their points, and end with
+//! the process. A point may take hours, and nothing of it can be kept.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -24,7 +24,8 @@ use crate::scenario::Point;
 /// How often it is looked whether somebody wants an end.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// How long what a journal got may be in memory alone. A machine that fails costs so much, and a disk is not asked for each of many short points.
+/// How long what a journal got may be in memory alone. A machine that fails costs so much, and a disk is not asked for
+/// each of many short points.
 const UNSAFE: Duration = Duration::from_secs(1);
 
 /// Says whether somebody wants the runs to end; by default nobody does.
@@ -64,7 +65,8 @@ pub struct Options<'a> {
     pub shard: Shard,
     /// Only these of them, where it is not all.
     pub only: Option<&'a BTreeSet<usize>>,
-    /// What keeps each point in memory as it ends, and captures where there is no `output`; has what is not to be run again.
+    /// What keeps each point in memory as it ends, and captures where there is no `output`; has what is not to be run
+    /// again.
     pub pieces: Option<&'a mut Pieces>,
 }
 
@@ -125,8 +127,8 @@ struct EndedPoint {
 type KeptResults = BTreeMap<usize, Result<PointResult, Failed>>;
 
 impl Plan {
-    /// Runs the points of a shard on several threads, but for those that the journal has. A point is among the results whole or not at all
-    /// ([`Results::left`]); those of other shards are not among them.
+    /// Runs the points of a shard on several threads, but for those that the journal has. A point is among the results
+    /// whole or not at all ([`Results::left`]); those of other shards are not among them.
     ///
     /// # Errors
     ///
@@ -319,7 +321,8 @@ pub(super) fn done(point: &Point, entry: Entry, stored: Option<Stored>) -> Resul
     })
 }
 
-/// The captures of a point as files below the directory of results: those of the first run by their names alone, unless a name begins as those of others do.
+/// The captures of a point as files below the directory of results: those of the first run by their names alone, unless
+/// a name begins as those of others do.
 fn files(scenario: &str, index: usize, captures: Captures) -> Vec<(String, Contents)> {
     let named = |(repetition, name, contents): (u32, String, Contents)| {
         let repetition = match repetition {
@@ -341,7 +344,8 @@ pub(super) fn own_name(file: &str, index: usize) -> Option<&str> {
     file.strip_prefix(&of_point(index))
 }
 
-/// Whether the capture in a `file` called as `000-near.pcapng` is of the first run of its point, and not as `000-run2-near.pcapng`.
+/// Whether the capture in a `file` called as `000-near.pcapng` is of the first run of its point, and not as
+/// `000-run2-near.pcapng`.
 #[must_use]
 pub fn is_of_first_run(file: &str) -> bool {
     let own = file.split_once('-').map_or(file, |(_, own)| own);

@@ -95,8 +95,8 @@ impl Results {
         self.points.first().map(|(point, _)| point.scenario.report.shown()).unwrap_or_default()
     }
 
-    /// The names of what is varied that say which point is meant. What is varied in lockstep with a word, or with the series where one of
-    /// their names is a word, goes without saying: the word stands for it.
+    /// The names of what is varied that say which point is meant. What is varied in lockstep with a word, or with the
+    /// series where one of their names is a word, goes without saying: the word stands for it.
     pub(super) fn heads(&self) -> Vec<&String> {
         let Some((first, _)) = self.points.first() else {
             return Vec::new();
@@ -138,7 +138,8 @@ fn head(point: &Point, names: &[&String]) -> String {
     values.join(", ")
 }
 
-/// The cells of a point with the heads of their columns: one for each load where there are several, and what the point is about.
+/// The cells of a point with the heads of their columns: one for each load where there are several, and what the point
+/// is about.
 fn columns_of(point: &Point, series: &str, result: &Result<PointResult, Failed>) -> Vec<(String, Cell)> {
     let Ok(done) = result else {
         return vec![(series.to_owned(), Cell::text("failed"))];

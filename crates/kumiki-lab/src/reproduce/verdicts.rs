@@ -1,6 +1,7 @@
 //! What the papers say, beside ours: each value and each sentence, and whether it holds.
 //!
-//! These are no rows: a row is a run, and has what was measured in it. What is said here is of several runs and of a text, and has other fields. So it has a file of its own.
+//! These are no rows: a row is a run, and has what was measured in it. What is said here is of several runs and of a
+//! text, and has other fields. So it has a file of its own.
 
 use core::fmt::Write as _;
 
@@ -67,7 +68,8 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Of a number, or several, that are to lie between two others. What is a part of nothing is no number, and so not there.
+    /// Of a number, or several, that are to lie between two others. What is a part of nothing is no number, and so not
+    /// there.
     pub(super) fn judged(self, numbers: &[(String, f64)], is_complete: bool) -> Self {
         let outside = |number: f64| {
             let below = self.least.map_or(f64::NEG_INFINITY, |least| least - number);
@@ -173,7 +175,8 @@ impl Verdict {
         self.ours.map_or_else(|| none.to_owned(), |ours| self.with_unit(&short(ours)))
     }
 
-    /// How far that is from agreement, or from the paper's value, with its sign and unit; nothing where there is no distance.
+    /// How far that is from agreement, or from the paper's value, with its sign and unit; nothing where there is no
+    /// distance.
     #[must_use]
     pub fn distance(&self) -> String {
         let sign = |difference: f64| if difference > 0.0 { "+" } else { "" };
@@ -225,8 +228,8 @@ impl Results {
         self.left_out.iter().filter(|point| point.is_at(of)).count()
     }
 
-    /// Everything that the scenario says of a paper: values of points, trends of curves, times of tasks, sentences. `all` are the results of all scenarios that were run,
-    /// for sentences that are of two.
+    /// Everything that the scenario says of a paper: values of points, trends of curves, times of tasks, sentences.
+    /// `all` are the results of all scenarios that were run, for sentences that are of two.
     #[must_use]
     pub fn verdicts(&self, all: &[Self]) -> Vec<Verdict> {
         let Some((first, _)) = self.points.first() else {
@@ -283,7 +286,8 @@ impl Results {
         named(if told.is_empty() { table } else { &told })
     }
 
-    /// The varied names that tell one point from another: curves and the axis first, then each of the others that does not follow from those before it.
+    /// The varied names that tell one point from another: curves and the axis first, then each of the others that does
+    /// not follow from those before it.
     fn telling(&self) -> Vec<&String> {
         let Some((first, _)) = self.points.first() else {
             return Vec::new();
@@ -302,8 +306,9 @@ impl Results {
     }
 }
 
-/// Where the numbers of verdicts come from, in a sentence: how many the paper prints and nothing here was fitted to, how many are fitted, and how many are our own reading,
-/// each with how many of them hold. Nothing where there are none.
+/// Where the numbers of verdicts come from, in a sentence: how many the paper prints and nothing here was fitted to,
+/// how many are fitted, and how many are our own reading, each with how many of them hold. Nothing where there are
+/// none.
 #[must_use]
 pub fn origins(verdicts: &[Verdict]) -> Option<String> {
     let verdicts: Vec<&Verdict> = verdicts.iter().filter(|it| it.paper.is_some()).collect();

@@ -1,9 +1,10 @@
 //! Rows as columns of a type each: what Arrow and Parquet are made of.
 //!
-//! Which columns there are follows from what is varied, and from nothing that was measured: so two results of one scenario fit together, also where points have failed.
-//! What a row has a map of
-//! by names that are known beforehand is columns (`round_trip_ms.p95`, `held.loss`). Queues and counters have names that depend on the hosts, up to thousands of
-//! them, and only the rows of all loads together have any: they are tables of their own with a row for each queue and each counter.
+//! Which columns there are follows from what is varied, and from nothing that was measured: so two results of one
+//! scenario fit together, also where points have failed. What a row has a map of by names that are known beforehand is
+//! columns (`round_trip_ms.p95`, `held.loss`). Queues and counters have names that depend on the hosts, up to thousands
+//! of them, and only the rows of all loads together have any: they are tables of their own with a row for each queue
+//! and each counter.
 
 use super::value::{QUANTILES, QUEUE_PARTS};
 use super::{Parameter, Row};
@@ -31,8 +32,8 @@ pub enum Values {
     Texts(Vec<Option<String>>),
 }
 
-/// What makes columns of rows, each with the number of its point. The last are what the rows of each point have in common, of all points, be they without rows:
-/// what is varied is known from them.
+/// What makes columns of rows, each with the number of its point. The last are what the rows of each point have in
+/// common, of all points, be they without rows: what is varied is known from them.
 pub type ColumnMaker = fn(&[(usize, &Row)], &[Row]) -> Result<Vec<Column>, ColumnError>;
 
 /// The tables of all runs: what each is called, and what makes it.

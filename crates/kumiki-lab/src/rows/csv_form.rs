@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{CLOCKS, Row, RowError};
 
-/// CSV with a header line. The columns are those of any row: varied parameters in the order in which they first appear, and
-/// times as `round_trip_ms.name`, `delay_ms.name`, `completion_ms.name` and `with_opening_ms.name`, what held the connections as `held.name`, drawn clocks as `clocks_ppm.line`, queues as `queues.queue.name`, and counters as `counters.layer.name`, in the order of their names. A cell is empty where a row has no such value.
+/// CSV with a header line. The columns are those of any row: varied parameters in the order in which they first appear,
+/// and times as `round_trip_ms.name`, `delay_ms.name`, `completion_ms.name` and `with_opening_ms.name`, what held the
+/// connections as `held.name`, drawn clocks as `clocks_ppm.line`, queues as `queues.queue.name`, and counters as
+/// `counters.layer.name`, in the order of their names. A cell is empty where a row has no such value.
 ///
 /// # Errors
 ///
@@ -88,7 +90,8 @@ impl CsvForm {
         record(&cells)
     }
 
-    /// The line of a row of a load or a flow, which has neither queues nor counters: of a thousand hosts those are some hundred thousand empty cells, in each of a thousand lines.
+    /// The line of a row of a load or a flow, which has neither queues nor counters: of a thousand hosts those are some
+    /// hundred thousand empty cells, in each of a thousand lines.
     fn short(&self, cells: &[String], version: &str) -> Result<Vec<u8>, csv::Error> {
         let empty: usize = self.queues.values().chain(self.counters.values()).map(BTreeSet::len).sum();
         let mut line = record(cells)?;

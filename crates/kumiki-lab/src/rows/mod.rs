@@ -1,4 +1,5 @@
-//! Result rows, as JSON Lines and as CSV: of each run one for all loads together, one for each load and one for each of its flows.
+//! Result rows, as JSON Lines and as CSV: of each run one for all loads together, one for each load and one for each of
+//! its flows.
 //!
 //! | | |
 //! |---|---|
@@ -6,8 +7,8 @@
 //! | Left out | columns of a type each are [`TABLES`]: what others make Arrow and Parquet of |
 //!
 //! A row is flat: the varied parameters stand between the fixed fields by their own names, which end in a unit
-//! (`window_bytes`, `rtt_ms`). Counters are a map for each layer in JSON, and columns like `counters.tcp.segments_sent` in CSV.
-//! Files appear whole or not at all, and never in the place of an older result unless that is asked for: see
+//! (`window_bytes`, `rtt_ms`). Counters are a map for each layer in JSON, and columns like `counters.tcp.segments_sent`
+//! in CSV. Files appear whole or not at all, and never in the place of an older result unless that is asked for: see
 //! [`Output`].
 
 use std::collections::BTreeMap;
@@ -131,7 +132,8 @@ pub struct Row {
     pub completion_s: Option<f64>,
     /// The longest time in which nothing came, in seconds.
     pub longest_gap_s: Option<f64>,
-    /// Of datagrams and echoes that were sent while measured, those that were lost, in per cent; of echoes that are under way at the end nothing is known.
+    /// Of datagrams and echoes that were sent while measured, those that were lost, in per cent; of echoes that are
+    /// under way at the end nothing is known.
     pub lost_percent: Option<f64>,
     /// What the bound named by `bound_by` allows, in 10^6 bit/s.
     pub limit_mbps: Option<f64>,
@@ -149,7 +151,8 @@ pub struct Row {
     pub retransmissions: Option<u64>,
     /// Times that a retransmission timer of TCP ran out.
     pub timeouts: Option<u64>,
-    /// Round trips that TCP measured, in milliseconds: `min`, `mean` and `max`, which are exact, and `p50`, `p95`, `p99`, to 1 %.
+    /// Round trips that TCP measured, in milliseconds: `min`, `mean` and `max`, which are exact, and `p50`, `p95`,
+    /// `p99`, to 1 %.
     pub round_trip_ms: BTreeMap<String, f64>,
     /// How long datagrams were under way from program to program, in milliseconds, the same.
     pub delay_ms: BTreeMap<String, f64>,
@@ -157,11 +160,14 @@ pub struct Row {
     pub completions: Option<u64>,
     /// How long these took, in milliseconds, the same.
     pub completion_ms: BTreeMap<String, f64>,
-    /// How long exchanges took, where one was the first of a connection with the opening of that, in milliseconds, the same.
+    /// How long exchanges took, where one was the first of a connection with the opening of that, in milliseconds, the
+    /// same.
     pub with_opening_ms: BTreeMap<String, f64>,
-    /// The clocks that this run has drawn between limits, by line, in parts per million; in rows of all loads together alone.
+    /// The clocks that this run has drawn between limits, by line, in parts per million; in rows of all loads together
+    /// alone.
     pub clocks_ppm: BTreeMap<String, i64>,
-    /// How long the queues of lines with frames were, in frames: `mean`, `p50`, `p95`, `p99`, `max` by queue; in rows of all loads together alone.
+    /// How long the queues of lines with frames were, in frames: `mean`, `p50`, `p95`, `p99`, `max` by queue; in rows
+    /// of all loads together alone.
     pub queues: BTreeMap<String, BTreeMap<String, f64>>,
     /// The paper's value, where it prints one.
     pub paper_mbps: Option<f64>,
@@ -182,7 +188,8 @@ pub struct Row {
 /// What a run puts beside the varied parameters although it was measured: two runs of a point may differ in it.
 pub(crate) const MEASURED: [&str; 4] = [RAW, "cpu_ms", WARM_UP, HALF_WIDTH];
 
-/// Whether every row has a field of that name, or a table a column (`point`, `held.loss`): then no varied parameter may have it.
+/// Whether every row has a field of that name, or a table a column (`point`, `held.loss`): then no varied parameter may
+/// have it.
 pub(crate) fn is_field(name: &str) -> bool {
     const OTHERS: [&str; 5] = ["paper", "figure", "series", "version", columns::POINT];
     const OF_LAYERS: [&str; 3] = [CLOCKS, "queues", "counters"];

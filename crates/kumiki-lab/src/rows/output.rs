@@ -12,8 +12,8 @@ use crate::refusal::{self, Access};
 
 /// A directory for results.
 ///
-/// Every file is first written under another name in the same directory and then renamed, so that a reader never sees half
-/// of one. Without `force`, a file that is there stays.
+/// Every file is first written under another name in the same directory and then renamed, so that a reader never sees
+/// half of one. Without `force`, a file that is there stays.
 #[derive(Clone, Debug)]
 pub struct Output {
     directory: PathBuf,
@@ -132,8 +132,9 @@ impl Output {
     ///
     /// # Errors
     ///
-    /// [`OutputError::Exists`] where rows, a journal, verdicts, a page or `run.json` are there and `force` is false; [`OutputError::Io`] where the directory cannot
-    /// be made, or a directory is in the place of a file of the result, or something else in that of a folder.
+    /// [`OutputError::Exists`] where rows, a journal, verdicts, a page or `run.json` are there and `force` is false;
+    /// [`OutputError::Io`] where the directory cannot be made, or a directory is in the place of a file of the result,
+    /// or something else in that of a folder.
     pub fn open(directory: impl Into<PathBuf>, force: bool) -> Result<Self, OutputError> {
         let output = Self { directory: directory.into(), force };
         fs::create_dir_all(&output.directory).map_err(|source| output.unmade(source))?;
@@ -152,7 +153,8 @@ impl Output {
         OutputError::Io { path: self.directory.clone(), source }
     }
 
-    /// The directory as [`Output::open`] would have it, unless that would refuse it, for its place or for what is in it; nothing is left there.
+    /// The directory as [`Output::open`] would have it, unless that would refuse it, for its place or for what is in
+    /// it; nothing is left there.
     ///
     /// # Errors
     ///
@@ -162,7 +164,8 @@ impl Output {
         if output.directory.is_dir() {
             return output.refuse_results().map(|()| output);
         }
-        // Of the folders above it the highest that is missing; it is the attempt that tells, as rights and file systems may refuse it.
+        // Of the folders above it the highest that is missing; it is the attempt that tells, as rights and file systems
+        // may refuse it.
         let above = output.directory.ancestors().take_while(|path| !path.as_os_str().is_empty() && !path.is_dir());
         let highest = above.last().unwrap_or(&output.directory);
         if highest != output.directory && highest.exists() {
@@ -296,8 +299,8 @@ impl Output {
         }
     }
 
-    /// Takes away what somebody who was killed has left half-written. Only for whom nobody else writes here. What is called as nothing of a result of the scenarios
-    /// `names` is, is somebody else's.
+    /// Takes away what somebody who was killed has left half-written. Only for whom nobody else writes here. What is
+    /// called as nothing of a result of the scenarios `names` is, is somebody else's.
     pub(crate) fn remove_parts(&self, names: &[&str]) {
         let entries = |path: &Path, is: fn(&fs::FileType) -> bool| -> Vec<fs::DirEntry> {
             let all = fs::read_dir(path).into_iter().flatten().flatten();
@@ -391,7 +394,8 @@ type IsOwn<'a> = &'a dyn Fn(&str) -> bool;
 /// What the file is called, before it has a place, by which is tried whether files can be made.
 const PROBE: &str = "probe";
 
-/// Whether a file is called as one is that has not taken its place, which `is_own`, or as one that never takes any: `.rows.csv.4711.part`.
+/// Whether a file is called as one is that has not taken its place, which `is_own`, or as one that never takes any:
+/// `.rows.csv.4711.part`.
 fn is_part(name: &str, is_own: IsOwn<'_>) -> bool {
     let process = name.strip_prefix('.').and_then(|it| it.strip_suffix(".part")).and_then(|it| it.rsplit_once('.'));
     process.is_some_and(|(own, number)| number.parse::<u32>().is_ok() && (own == PROBE || is_own(own)))
@@ -492,7 +496,8 @@ fn begin(path: &Path, is_private: bool) -> io::Result<fs::File> {
     options.open(path)
 }
 
-/// That files can be made in `folder`; none is left there. It is the attempt that tells, as rights and file systems may refuse it.
+/// That files can be made in `folder`; none is left there. It is the attempt that tells, as rights and file systems may
+/// refuse it.
 ///
 /// # Errors
 ///

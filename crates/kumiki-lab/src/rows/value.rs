@@ -6,8 +6,8 @@ use super::{HALF_WIDTH, Parameter, RAW, Row, WARM_UP};
 use crate::experiment::{Limit, OF_NODE, unit_of_counter};
 use crate::stats::Summary;
 
-/// The name of a value of a row: a field (`jain`), one of several by name (`completion_ms.p99`, `held.send buffer`), of a queue (`queues.line.a.mean`) or a
-/// counter (`counters.line.a_drops`).
+/// The name of a value of a row: a field (`jain`), one of several by name (`completion_ms.p99`, `held.send buffer`), of
+/// a queue (`queues.line.a.mean`) or a counter (`counters.line.a_drops`).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ValueName(String);
 
@@ -20,7 +20,8 @@ pub(crate) fn bounds(name: &str) -> Option<(f64, f64)> {
     }
 }
 
-/// That intervals of these go further than a value of that name can, where they do, as half of their width beside the mean has it.
+/// That intervals of these go further than a value of that name can, where they do, as half of their width beside the
+/// mean has it.
 pub(crate) fn beyond<'a>(name: &str, mut summaries: impl Iterator<Item = &'a Summary>) -> Option<String> {
     let (low, high) = bounds(name)?;
     let is_beyond = |it: &Summary| it.half_width.is_some_and(|half| it.mean - half < low || it.mean + half > high);
@@ -44,8 +45,8 @@ pub(crate) const LOST: &str = "lost_percent";
 /// The beginning of the names of counters of messages that a node dropped; behind it stands the reason.
 pub(crate) const DROPPED: &str = "dropped, ";
 
-/// Whether a layer that has `counts` may come to have this counter as well: a node of a graph counts what it dropped for a reason once it has. Lines, switches,
-/// adapters and CPUs have all of theirs from the beginning.
+/// Whether a layer that has `counts` may come to have this counter as well: a node of a graph counts what it dropped
+/// for a reason once it has. Lines, switches, adapters and CPUs have all of theirs from the beginning.
 pub(crate) fn may_come(counts: &BTreeMap<String, u64>, counter: &str) -> bool {
     counter.starts_with(DROPPED) && counts.contains_key(OF_NODE)
 }
@@ -182,7 +183,8 @@ impl ValueName {
 }
 
 impl Row {
-    /// What the row has under a name: of its fields, of what is varied, or of what holds several values ([`ValueName`]).
+    /// What the row has under a name: of its fields, of what is varied, or of what holds several values
+    /// ([`ValueName`]).
     #[must_use]
     pub fn cell(&self, name: &str) -> Option<Parameter> {
         if let Some(parameter) = self.parameter(name) {

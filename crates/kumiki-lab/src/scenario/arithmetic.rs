@@ -1,7 +1,8 @@
 //! Sums and products in the place of a value: `rtt / 2`, `100 + i`, `queue * 2 - 1`.
 //!
-//! An operator stands between spaces, since units have a slash of their own ("Mb/s") and names may have a hyphen. Products go before sums, and each from
-//! left to right. Nothing is rounded: what a quantity of its kind cannot hold has no value.
+//! An operator stands between spaces, since units have a slash of their own ("Mb/s") and names may have a hyphen.
+//! Products go before sums, and each from left to right. Nothing is rounded: what a quantity of its kind cannot hold
+//! has no value.
 
 use super::amount::Amount;
 

@@ -9,7 +9,8 @@ use super::tree::{Node, Source};
 use super::vary::Axis;
 use crate::rows::ValueName;
 
-/// A sentence of a paper. What it is about is a number for each point that `of` names; the words hold where all of these lie between `least` and `most`.
+/// A sentence of a paper. What it is about is a number for each point that `of` names; the words hold where all of
+/// these lie between `least` and `most`.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, Keys)]
 #[serde(deny_unknown_fields, default)]
 pub struct Claim {
@@ -22,7 +23,8 @@ pub struct Claim {
     /// The points that it is about, by values of what is varied; a list means any of its values.
     #[key(is = "a table of values", default = "all", example = "{ mtu = \"9180 B\" }")]
     pub of: toml::Table,
-    /// The number is the value as a part of that of the point that has these values, and those of the point for everything else.
+    /// The number is the value as a part of that of the point that has these values, and those of the point for
+    /// everything else.
     #[key(is = "a table of values", default = "none", example = "{ congestion = \"newreno\" }")]
     pub against: toml::Table,
     /// The same with the point of another scenario, which has the values of the point and those of `against`.

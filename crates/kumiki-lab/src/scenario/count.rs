@@ -6,7 +6,8 @@ use super::tree::{Node, Source};
 use super::vary::product;
 
 impl Document {
-    /// How many points it has, less those that are skipped. They are neither made nor checked, which takes a thousand times as long.
+    /// How many points it has, less those that are skipped. They are neither made nor checked, which takes a thousand
+    /// times as long.
     ///
     /// # Errors
     ///

@@ -1,7 +1,8 @@
 //! The two directions of a line by the hosts at its ends.
 //!
-//! Rows call what the first of a line's `ends` sends `a`, and what the second sends `b`. A scenario may name the host or the switch that sends: of a line with
-//! `ends = ["client.l0", "server.l0"]` the queue `queues.line.client.p95` is `queues.line.a.p95`, and the counter `counters.line.client_drops` is `counters.line.a_drops`.
+//! Rows call what the first of a line's `ends` sends `a`, and what the second sends `b`. A scenario may name the host
+//! or the switch that sends: of a line with `ends = ["client.l0", "server.l0"]` the queue `queues.line.client.p95` is
+//! `queues.line.a.p95`, and the counter `counters.line.client_drops` is `counters.line.a_drops`.
 
 use super::Scenario;
 
@@ -36,7 +37,8 @@ pub(crate) fn lettered<'a>(text: &str, ends: &impl Fn(&str) -> Option<&'a Ends>)
     Some(format!("counters.{line}.{letter}_{rest}"))
 }
 
-/// The name of a queue with the host or switch that sends in the place of a letter; nothing of what has none, and where that is not what [`lettered`] reads.
+/// The name of a queue with the host or switch that sends in the place of a letter; nothing of what has none, and where
+/// that is not what [`lettered`] reads.
 pub(crate) fn sending<'a>(queue: &str, ends: impl Fn(&str) -> Option<&'a Ends>) -> Option<String> {
     let (line, name) = queue.rsplit_once('.')?;
     let ends = ends(line)?;

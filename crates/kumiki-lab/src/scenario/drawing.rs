@@ -1,7 +1,7 @@
 //! A scenario's graphs for a person: as indented text, and as SVG with one column of boxes for each host.
 //!
-//! In the text a layer on which several stand is shown in full once. In the drawing a layer is as high as the longest way
-//! down to a device, so that everything stands on what is below it.
+//! In the text a layer on which several stand is shown in full once. In the drawing a layer is as high as the longest
+//! way down to a device, so that everything stands on what is below it.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -1,4 +1,5 @@
-//! Where a key belongs that stands where there is none of its name: `window` of a host is a buffer of its TCP, `duration` of a load is one of the run.
+//! Where a key belongs that stands where there is none of its name: `window` of a host is a buffer of its TCP,
+//! `duration` of a load is one of the run.
 
 use kumiki_settings::{HasKeys as _, Setting, Settings};
 
@@ -19,7 +20,8 @@ pub(super) enum NameSearch {
     Others,
 }
 
-/// Where the last part of `path` is a key of the document `root`, by these names: the nearest places first, as they are written where `path` is. Nothing where it is none.
+/// Where the last part of `path` is a key of the document `root`, by these names: the nearest places first, as they are
+/// written where `path` is. Nothing where it is none.
 pub(super) fn places(root: &Node, path: &[String], names: &[NameSearch]) -> Option<String> {
     let (key, above) = path.split_last()?;
     let mut wanted: Vec<&str> = Vec::new();

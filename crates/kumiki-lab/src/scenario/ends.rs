@@ -1,9 +1,11 @@
 //! The ends of loads: from what a file says to a node of its own for each.
 //!
-//! An end is written as `host.node`. A star stands for all members of a group (`s*.app`), and three things save writing nodes that only a load needs:
+//! An end is written as `host.node`. A star stands for all members of a group (`s*.app`), and three things save writing
+//! nodes that only a load needs:
 //!
 //! - A node of the graph that is a layer (`a.tcp`) gets a program on it.
-//! - A host alone (`a`) is its one layer that the kind of load stands on: TCP or XTP for streams, UDP for datagrams, ICMP for echoes. Where it has none, that layer is put on its one IP.
+//! - A host alone (`a`) is its one layer that the kind of load stands on: TCP or XTP for streams, UDP for datagrams,
+//!   ICMP for echoes. Where it has none, that layer is put on its one IP.
 //! - A program's node that another load has already gets another one beside it, on the same layers.
 //!
 //! Nodes that are made so are called as the load is. Readers on one transport get ports of their own, from 5001 on.
@@ -16,7 +18,8 @@ use super::{Graph, Host, Nodes, Scenario, Workload, groups};
 /// The port of the first reader on a transport; ttcp's own.
 const FIRST_PORT: u16 = 5001;
 
-/// For each kind of load the kinds of layers it stands on, the first of which is made where a host alone is named and has none.
+/// For each kind of load the kinds of layers it stands on, the first of which is made where a host alone is named and
+/// has none.
 const STANDS_ON: [(&str, &[&str]); 6] = [
     ("netperf", &["tcp", "xtp"]),
     ("ttcp", &["tcp", "xtp"]),
@@ -69,7 +72,8 @@ pub(super) fn settle(scenario: &mut Scenario) -> Result<(), ScenarioError> {
     files(scenario)
 }
 
-/// Of something that is said of the layer `layer` of the host `name`, which lacks it: that loads put one there where they need it, and none does. Nothing of layers that no load makes.
+/// Of something that is said of the layer `layer` of the host `name`, which lacks it: that loads put one there where
+/// they need it, and none does. Nothing of layers that no load makes.
 pub(super) fn not_needed(scenario: &Scenario, name: &str, layer: &str) -> Option<ScenarioError> {
     STANDS_ON.iter().find(|(_, layers)| layers.first() == Some(&layer))?;
     let host = scenario.host.get(name)?;
@@ -208,7 +212,8 @@ fn below(host: &Host, node: &str) -> Vec<String> {
     layers.into_iter().map(str::to_owned).collect()
 }
 
-/// `wanted`, or that with a number behind it, where a node is called so already, or is the usual name of what else counts something at a host.
+/// `wanted`, or that with a number behind it, where a node is called so already, or is the usual name of what else
+/// counts something at a host.
 fn free_name(host: &Host, wanted: &str) -> String {
     let nodes = host.graph.as_ref().map(Graph::nodes).unwrap_or_default();
     let numbered = (2_u32..).map(|number| format!("{wanted}-{number}"));

@@ -29,7 +29,8 @@ struct Parts {
     problem: String,
     expected: Option<String>,
     suggestion: Option<String>,
-    /// What would be accepted is a long list. Of keys it says little beside a suggestion; of values it may be what one is looking for.
+    /// What would be accepted is a long list. Of keys it says little beside a suggestion; of values it may be what one
+    /// is looking for.
     is_long: bool,
     /// All values are right by themselves, and what they make together cannot work.
     is_of_topology: bool,
@@ -138,7 +139,8 @@ impl ScenarioError {
         self.0.of_name == Some(what)
     }
 
-    /// Whether all values are right by themselves, and only the network that they make together cannot work: there is no line or route, say.
+    /// Whether all values are right by themselves, and only the network that they make together cannot work: there is
+    /// no line or route, say.
     #[must_use]
     pub fn is_of_topology(&self) -> bool {
         self.0.is_of_topology && self.others().iter().all(Self::is_of_topology)
@@ -200,7 +202,8 @@ impl ScenarioError {
         self
     }
 
-    /// All of `faults` of one input and what is told with them, each in a line of its own, but no more than [`MOST`]; nothing where there are none.
+    /// All of `faults` of one input and what is told with them, each in a line of its own, but no more than [`MOST`];
+    /// nothing where there are none.
     #[must_use]
     pub(crate) fn all_of(faults: Vec<Self>) -> Option<Self> {
         let mut faults: Vec<Self> = faults.into_iter().flat_map(Self::apart).collect();
@@ -318,7 +321,8 @@ impl ScenarioError {
         }
     }
 
-    /// What is wrong, with the key and its value but without the place; and what would be right. Of what is long only the beginning is told.
+    /// What is wrong, with the key and its value but without the place; and what would be right. Of what is long only
+    /// the beginning is told.
     #[must_use]
     pub fn words(&self) -> (String, Option<String>) {
         let parts = &*self.0;
@@ -443,7 +447,8 @@ pub(crate) fn read_file(path: &Path) -> Result<String, ScenarioError> {
     })
 }
 
-/// The name of `known` that `typed` is closest to: equal but for capitals, called so elsewhere, a few slips away, or the only one that begins or ends so.
+/// The name of `known` that `typed` is closest to: equal but for capitals, called so elsewhere, a few slips away, or
+/// the only one that begins or ends so.
 #[must_use]
 pub fn nearest<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
     // Longer texts are no slips of anything, and comparing them would take long.

@@ -8,7 +8,8 @@ use super::error::MOST;
 /// A line and a column, both from 1; of the whole file nothing.
 type FilePosition = Option<(usize, usize)>;
 
-/// The first mistakes of a file, in the order of its lines: one more than are told, so that it is known that there are more. However many there are, no more are kept.
+/// The first mistakes of a file, in the order of its lines: one more than are told, so that it is known that there are
+/// more. However many there are, no more are kept.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ScenarioErrors {
     /// With their numbers, since there may be several at one place.

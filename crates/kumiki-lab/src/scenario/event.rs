@@ -1,7 +1,7 @@
 //! What happens at given times.
 //!
-//! An event of a line is a step of that line's schedule, which other lines and hosts may have at the same time; one of a ring is a step of what reaches its stations;
-//! one of a load is its `start` or its `stop`.
+//! An event of a line is a step of that line's schedule, which other lines and hosts may have at the same time; one of
+//! a ring is a step of what reaches its stations; one of a load is its `start` or its `stop`.
 
 use core::fmt;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +20,8 @@ use crate::quantity::{Quantity as _, Rate, Share, parse_list};
 #[derive(Clone, PartialEq, Debug, Deserialize, Keys)]
 #[serde(deny_unknown_fields)]
 pub struct Event {
-    /// When, from the beginning of the run. Of two at the same time that say otherwise of one thing, the later in the file counts.
+    /// When, from the beginning of the run. Of two at the same time that say otherwise of one thing, the later in the
+    /// file counts.
     #[key(is = "a time, or a list or range of them", example = "[\"5 s\", \"10 s .. 50 s step 10 s\"]")]
     #[serde(deserialize_with = "times")]
     pub at: String,
@@ -39,17 +40,19 @@ pub struct Event {
     /// To which nodes, each `host.node`.
     #[key(is = "a name, or a list", default = "none", example = "[\"a.tcp\", \"b.tcp\"]")]
     pub node: Option<Nodes>,
-    /// Of a node, settings that it has from then on. Nodes of kind `tcp` can be changed: in `ack`, `delayed_ack`, `delayed_ack_heartbeat`, `window_update`,
-    /// `slow_start_after_idle`, `limited_transmit` and `rate_reduction`, for connections that are there, too. All else is looked at when a connection begins.
+    /// Of a node, settings that it has from then on. Nodes of kind `tcp` can be changed: in `ack`, `delayed_ack`,
+    /// `delayed_ack_heartbeat`, `window_update`, `slow_start_after_idle`, `limited_transmit` and `rate_reduction`, for
+    /// connections that are there, too. All else is looked at when a connection begins.
     #[key(is = "a table of [settings](settings.md)", default = "as before", example = "{ ack = { every = 1 } }")]
     pub set: Option<toml::Table>,
-    /// Of a line or a ring, whether it is there: frames or cells that would arrive while it is not are lost. Of a host, whether it has power: with `false` all that it
-    /// remembers and all that waits in it is gone, and what comes for it is lost; with `true` it starts over, which hosts with a load's program cannot. Of a load,
-    /// whether it goes on: `true` is its `start`, `false` its `stop`.
+    /// Of a line or a ring, whether it is there: frames or cells that would arrive while it is not are lost. Of a host,
+    /// whether it has power: with `false` all that it remembers and all that waits in it is gone, and what comes for it
+    /// is lost; with `true` it starts over, which hosts with a load's program cannot. Of a load, whether it goes on:
+    /// `true` is its `start`, `false` its `stop`.
     #[key(is = "true or false", default = "as before", example = "false")]
     pub up: Option<bool>,
-    /// Of a line of the medium `point-to-point`, its rate, or those of what the first of its `ends` sends and of what the second does; with 0 b/s it stands still, and
-    /// what comes waits.
+    /// Of a line of the medium `point-to-point`, its rate, or those of what the first of its `ends` sends and of what
+    /// the second does; with 0 b/s it stands still, and what comes waits.
     #[key(is = "a rate, or a list of two", default = "as before", example = "[\"5 Mb/s\", \"500 kb/s\"]")]
     pub rate: Option<Rates>,
     /// Of a line with frames, its propagation, one way.
@@ -58,8 +61,8 @@ pub struct Event {
     /// Of a line or a ring, the chance of loss, of frames or cells that arrive from then on.
     #[key(is = "a share", default = "as before", example = "\"1 %\"")]
     pub loss: Option<Share>,
-    /// Of a line, `loss` and `up` are of what travels towards this end alone: `host.device`, `switch.port`, or the host or switch. Of a ring, of what this station
-    /// takes from it.
+    /// Of a line, `loss` and `up` are of what travels towards this end alone: `host.device`, `switch.port`, or the host
+    /// or switch. Of a ring, of what this station takes from it.
     #[key(is = "an end of the line, or a station", default = "both ways", example = "\"b\"")]
     pub toward: Option<String>,
 }
@@ -440,7 +443,8 @@ impl Scenario {
         Ok(steps)
     }
 
-    /// What is set of nodes, in order of time: when, the number of the event in the file, host and node, and all settings that it has from then on.
+    /// What is set of nodes, in order of time: when, the number of the event in the file, host and node, and all
+    /// settings that it has from then on.
     ///
     /// # Errors
     /// A [`ScenarioError`] whose path begins at the top of the scenario.

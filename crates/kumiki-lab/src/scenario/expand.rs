@@ -1,8 +1,9 @@
 //! Putting values in the place of `${name}`.
 //!
-//! `${name}` stands for a defined or varied value, as text; where it is all of a string, the value keeps its type, and may
-//! be a list or a table. `${name / 2}` and `${100 + name * 2}` are for numbers and quantities (see [`arithmetic`]). A name may be made of others:
-//! `${stack_${series}}`. Within a group (see [`super::groups`]) `${i}` is the number of the member.
+//! `${name}` stands for a defined or varied value, as text; where it is all of a string, the value keeps its type, and
+//! may be a list or a table. `${name / 2}` and `${100 + name * 2}` are for numbers and quantities (see [`arithmetic`]).
+//! A name may be made of others: `${stack_${series}}`. Within a group (see [`super::groups`]) `${i}` is the number of
+//! the member.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +23,8 @@ const DEEPEST: usize = 32;
 /// The name that stands for the number of a member of a group.
 pub(super) const NUMBER: &str = "i";
 
-/// A varied name in a value: the value's path, the name, where what stands for it is written, and whether that is only a part of a sum or product.
+/// A varied name in a value: the value's path, the name, where what stands for it is written, and whether that is only
+/// a part of a sum or product.
 pub(super) type Use = (Vec<String>, String, Origin, bool);
 
 /// The names that may be used, with their values.
@@ -45,8 +47,8 @@ pub(super) struct Expander<'a> {
     path: Vec<String>,
 }
 
-/// That no definition needs itself, and none doubles itself: where one does, each that is made of it would take as long to find out. Whether
-/// anything uses it or not. What else is wrong with one is told where it is used.
+/// That no definition needs itself, and none doubles itself: where one does, each that is made of it would take as long
+/// to find out. Whether anything uses it or not. What else is wrong with one is told where it is used.
 pub(super) fn check_defined(
     source: &Source<'_>,
     varied: &[(String, Node)],

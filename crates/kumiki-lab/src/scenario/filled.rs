@@ -1,7 +1,9 @@
-//! What tables leave out that is always the same, and what they leave to a file: the size of a ping's echoes, what is shown of them, and how a line changes.
+//! What tables leave out that is always the same, and what they leave to a file: the size of a ping's echoes, what is
+//! shown of them, and how a line changes.
 //!
-//! A file in the place of a schedule is CSV, with a line of heads and then a line for each change: `at` or `time`, and of `rate`, `propagation` or `delay`, and `loss` those that change.
-//! Units stand in the heads (`at (s)`, `rate (Mb/s)`, `loss (%)`) or behind each value; what a cell does not say stays as it is.
+//! A file in the place of a schedule is CSV, with a line of heads and then a line for each change: `at` or `time`, and
+//! of `rate`, `propagation` or `delay`, and `loss` those that change. Units stand in the heads (`at (s)`,
+//! `rate (Mb/s)`, `loss (%)`) or behind each value; what a cell does not say stays as it is.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -237,7 +239,8 @@ impl Reading {
         Some(Column { key, found, times: if is_bare { 100.0 } else { 1.0 } })
     }
 
-    /// Tells what in the column called `name` is no number, and leaves it out: without it the others may have a unit. Nothing where there is no such column.
+    /// Tells what in the column called `name` is no number, and leaves it out: without it the others may have a unit.
+    /// Nothing where there is no such column.
     fn leave_numbers(&mut self, name: &str) -> Option<()> {
         let there = self.all.find(name)?;
         self.wrong.extend(self.all.leave_numbers(&there, &mut self.faults));
@@ -447,7 +450,8 @@ mod tests {
         let mended = text.replace(",speed", ",loss (%)").replace("2,x", "2,3").replace("3,-5,20\n", "");
         let mended = mended.replace("1.5,-5,\"0,3\"", "3,5,0.3").replace("NaN,4,-1", "3.5,4,1");
         assert!(changes("line.csv", &mended, AT).is_ok(), "{}", refused(&mended));
-        // A time out of order is no mistake of those behind it, and values are kept with their units where one has none.
+        // A time out of order is no mistake of those behind it, and values are kept with their units where one has
+        // none.
         assert_eq!(refused("at (s),loss (%)\n5,1\n1,1\n2,1\n").lines().count(), 1);
         assert_eq!(
             refused("at,rate\n1 s,10 Mb/s\n2 s,5 ms\n3 s,7\n4,1 Mb/s\n"),

@@ -1,8 +1,9 @@
 //! Groups: a host, a switch or a link with `count = N` stands for N of them.
 //!
-//! They are called by the name of the group and their number, from 0: `[host.s]` with `count = 3` makes `s0`, `s1` and `s2`, and `${i}` within it is that
-//! number. What is written under a member's own name (`[host.s1]`) is put in the place of what the group says for it, key by key, except a `graph`, which
-//! is one value; `${i}` is its number there, too. Loads name all members by a star: `s*.app`.
+//! They are called by the name of the group and their number, from 0: `[host.s]` with `count = 3` makes `s0`, `s1` and
+//! `s2`, and `${i}` within it is that number. What is written under a member's own name (`[host.s1]`) is put in the
+//! place of what the group says for it, key by key, except a `graph`, which is one value; `${i}` is its number there,
+//! too. Loads name all members by a star: `s*.app`.
 
 use super::error::ScenarioError;
 use super::expand::Expander;

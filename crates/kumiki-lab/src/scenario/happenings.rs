@@ -36,7 +36,8 @@ impl Happening {
 }
 
 impl Scenario {
-    /// All that happens, in order of time. Of what cannot be read there is nothing: that is told by who checks the scenario.
+    /// All that happens, in order of time. Of what cannot be read there is nothing: that is told by who checks the
+    /// scenario.
     #[must_use]
     pub fn happenings(&self) -> Vec<Happening> {
         let mut all = Vec::new();
@@ -100,7 +101,8 @@ fn take_out(settings: &mut toml::Table, more: &toml::Table) {
     }
 }
 
-/// What becomes of a line or a ring with these `ends` at its steps, which are in order; of two at one instant that say something of the same, the later alone.
+/// What becomes of a line or a ring with these `ends` at its steps, which are in order; of two at one instant that say
+/// something of the same, the later alone.
 fn of_steps(to: &str, mut steps: Vec<Step>, ends: &[String]) -> Vec<Happening> {
     let end = |step: &Step| {
         let toward = step.toward.as_deref();

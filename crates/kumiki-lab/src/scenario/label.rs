@@ -93,8 +93,8 @@ impl Point {
         }
     }
 
-    /// A row with everything that is known before the run: what it is of, where the paper stands, what the profiles were
-    /// fitted to. `goodput_mbps`, `limit_mbps`, `bound_by` and `counters` are for the run to fill in.
+    /// A row with everything that is known before the run: what it is of, where the paper stands, what the profiles
+    /// were fitted to. `goodput_mbps`, `limit_mbps`, `bound_by` and `counters` are for the run to fill in.
     #[must_use]
     pub fn row(&self) -> Row {
         let compare = self.compare();
@@ -125,7 +125,8 @@ impl Point {
     }
 }
 
-/// Whether the value of `name` at `points` is known once those of `others` are: varied in lockstep with them, or not varied at all.
+/// Whether the value of `name` at `points` is known once those of `others` are: varied in lockstep with them, or not
+/// varied at all.
 pub(crate) fn follows<'a>(points: impl IntoIterator<Item = &'a Point>, name: &str, others: &[&str]) -> bool {
     let mut values = BTreeMap::new();
     points.into_iter().all(|point| {
@@ -183,7 +184,8 @@ pub(crate) const SUFFIXES: [Suffix; 13] = [
     ("_percent", 10_000_000_000, |n| Amount::Share(Share::from_base(n))),
 ];
 
-/// How rows have the values of a name of which some are quantities and others are not: all in one column, so that each can be found there.
+/// How rows have the values of a name of which some are quantities and others are not: all in one column, so that each
+/// can be found there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Notation {
     /// As numbers in the unit with which the column's name ends: the others are bare shares, or nothing.

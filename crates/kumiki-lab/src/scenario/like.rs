@@ -9,8 +9,9 @@ use super::tree::{Entry, Node, Source, Value};
 /// More hosts in a row that are like each other are a slip of the pen: each is filled in from all behind it.
 const LONGEST_ROW: usize = 32;
 
-/// Gives every host what it takes from the one it is like. Tables are filled in key by key, except `graph`, which is one
-/// value: part of another host's graph is nothing. How many there are (`count`), and who is there in its place (`real`), is no part of what a host is.
+/// Gives every host what it takes from the one it is like. Tables are filled in key by key, except `graph`, which is
+/// one value: part of another host's graph is nothing. How many there are (`count`), and who is there in its place
+/// (`real`), is no part of what a host is.
 pub(super) fn fill_in(source: &Source<'_>, hosts: &mut Node) -> Result<(), ScenarioError> {
     let given: BTreeMap<String, Node> =
         hosts.entries().iter().map(|entry| (entry.key.clone(), entry.node.clone())).collect();

@@ -49,11 +49,12 @@ pub struct Point {
     origin: PointOrigin,
 }
 
-/// Profiles by name, as their files were when points were made of a scenario: whoever edits one while it runs changes nothing.
+/// Profiles by name, as their files were when points were made of a scenario: whoever edits one while it runs changes
+/// nothing.
 pub(crate) type Profiles = BTreeMap<String, Arc<Profile>>;
 
-/// What a point is made of. All that is the same for all points of a scenario they share, and the text of one is made again when somebody asks for it: a sweep
-/// has many points.
+/// What a point is made of. All that is the same for all points of a scenario they share, and the text of one is made
+/// again when somebody asks for it: a sweep has many points.
 #[derive(Clone, Debug)]
 struct PointOrigin {
     shared: Arc<Shared>,
@@ -82,8 +83,8 @@ struct Resolved<'a> {
     uses: Vec<Use>,
 }
 
-/// Gives hosts what they take from those they are like, before names are replaced. False where a name is needed to know who that is: then it can only be
-/// done later.
+/// Gives hosts what they take from those they are like, before names are replaced. False where a name is needed to know
+/// who that is: then it can only be done later.
 fn settle(source: &Source<'_>, root: &mut Node) -> Result<bool, ScenarioError> {
     let Some(hosts) = root.child_mut("host") else {
         return Ok(true);
@@ -296,7 +297,8 @@ impl Document {
         }
         let combinations = product(&axes).ok_or_else(|| source.locate(too_many()))?;
         let skips = section_list(&source, "skip")?;
-        // Each point has its own values. With all of them in the text of each, a thousand points would be a million values.
+        // Each point has its own values. With all of them in the text of each, a thousand points would be a million
+        // values.
         if let Some(vary) = root.child_mut("vary") {
             vary.value = Value::Table(Vec::new());
         }
@@ -433,7 +435,8 @@ impl Document {
     }
 }
 
-/// Does what `--set` says, in `root` and in what is varied and defined. Whether hosts have been [settled](settle) for that.
+/// Does what `--set` says, in `root` and in what is varied and defined. Whether hosts have been [settled](settle) for
+/// that.
 fn set_all<'a>(
     source: &Source<'a>,
     sets: &'a [String],
@@ -444,8 +447,8 @@ fn set_all<'a>(
     for (number, text) in sets.iter().enumerate() {
         set::apply(source, number, text, (&mut *axes, &mut *defines), &mut settings)?;
     }
-    // What a host is like is settled before one of them is changed: what is set is set there, and nowhere else. Which host one is like may
-    // be chosen as well; that comes first.
+    // What a host is like is settled before one of them is changed: what is set is set there, and nowhere else. Which
+    // host one is like may be chosen as well; that comes first.
     let is_like = |path: &[&str]| matches!(path, ["host", _, "like"]);
     settings.sort_by_key(|(path, _)| !is_like(path));
     let mut is_settled = false;
@@ -587,7 +590,8 @@ impl Point {
         &self.origin.shared.file
     }
 
-    /// The text of the point: all of the scenario, with names and `--set` put in, but for the tables that make points of it or judge them.
+    /// The text of the point: all of the scenario, with names and `--set` put in, but for the tables that make points
+    /// of it or judge them.
     #[must_use]
     pub fn resolved(&self) -> toml::Table {
         let resolved = self.origin.resolve();
@@ -665,7 +669,8 @@ fn is_of_model(path: &[String], written: &[String]) -> bool {
     }
 }
 
-/// Puts tables that are defined in the place of their names above the end of `path`, so that a part of one can be set there and nowhere else.
+/// Puts tables that are defined in the place of their names above the end of `path`, so that a part of one can be set
+/// there and nowhere else.
 fn unfold(root: &mut Node, path: &[&str], defines: &[Entry]) {
     let mut here = root;
     for key in path.iter().take(path.len().saturating_sub(1)) {

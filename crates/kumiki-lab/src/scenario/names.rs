@@ -16,7 +16,8 @@ pub(super) fn check(source: &Source<'_>) -> Result<(), ScenarioError> {
     ScenarioError::all_of(sections.flat_map(of_section).collect()).map_or(Ok(()), Err)
 }
 
-/// The longest name, in octets: with the number of its point and an ending it is that of a file, which has 255 on most systems.
+/// The longest name, in octets: with the number of its point and an ending it is that of a file, which has 255 on most
+/// systems.
 const LONGEST: usize = 200;
 
 /// Results, figures, captures and other tables call everything by its name.

@@ -15,7 +15,8 @@ use crate::topology::place;
 #[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize, Keys)]
 #[serde(deny_unknown_fields)]
 pub struct Real {
-    /// A program, which gets a network of its own with the host's addresses: a line for the shell, or the program and its arguments.
+    /// A program, which gets a network of its own with the host's addresses: a line for the shell, or the program and
+    /// its arguments.
     #[key(is = "a text, or a list of texts", default = "none", example = "\"curl -s http://server:8000\"")]
     pub run: Option<HostProgram>,
     /// How long after the beginning the program begins.
@@ -28,13 +29,17 @@ pub struct Real {
     /// A network interface of this machine: its kernel is the host.
     #[key(is = "a name of at most 15 characters", default = "none", example = "\"k0\"")]
     pub tun: Option<String>,
-    /// A network interface of this machine that carries Ethernet: its kernel is the host from the frames up, as it would be with a card on the line.
+    /// A network interface of this machine that carries Ethernet: its kernel is the host from the frames up, as it
+    /// would be with a card on the line.
     #[key(is = "a name of at most 15 characters", default = "none", example = "\"k0\"")]
     pub tap: Option<String>,
-    /// A Unix socket on which frames of Ethernet cross, as virtual machines have them: who is there is the host from the frames up. `listen:PATH` and `unix:PATH` are streams (QEMU's `-netdev stream`), `datagrams:PATH` takes a frame in each.
+    /// A Unix socket on which frames of Ethernet cross, as virtual machines have them: who is there is the host from
+    /// the frames up. `listen:PATH` and `unix:PATH` are streams (QEMU's `-netdev stream`), `datagrams:PATH` takes a
+    /// frame in each.
     #[key(is = "a socket", default = "none", example = "\"listen:/run/user/1000/vm\"")]
     pub frames: Option<String>,
-    /// A serial line, with the words of `kumiki ppp`: who speaks PPP there is given the host's address, and is the host.
+    /// A serial line, with the words of `kumiki ppp`: who speaks PPP there is given the host's address, and is the
+    /// host.
     #[key(is = "a line", default = "none", example = "\"tty:/dev/pts/3\"")]
     pub serial: Option<String>,
     /// This machine's sockets: the host stands for the world, and what others call there this machine calls for them.
@@ -185,7 +190,8 @@ impl Scenario {
     }
 }
 
-/// What a scenario need not say where a host is real: how long it is run. Where nobody writes either, programs are named when it is run in real time.
+/// What a scenario need not say where a host is real: how long it is run. Where nobody writes either, programs are
+/// named when it is run in real time.
 pub(super) fn settle(scenario: &mut Scenario) -> Result<(), ScenarioError> {
     if scenario.run.duration.is_empty() {
         if scenario.real_hosts().next().is_none() && !scenario.load.is_empty() {

@@ -42,10 +42,11 @@ pub struct Report {
     /// Other names, with units, for varied names in rows.
     #[key(is = "a table of names", default = "the same names", example = "{ window = \"window_bytes\" }")]
     pub rows: BTreeMap<String, String>,
-    /// What is shown: a field of the rows that is a number (`jain`, `retransmissions`), one of its values (`delay_ms.p99`,
-    /// `completion_ms.mean`, `with_opening_ms.p99`), or of a queue or counter (`queues.mid.a.p95`, `counters.mid.a_drops`;
-    /// in the place of `a` or `b` the host or switch that sends may stand). A name that no row of these loads can have is refused before anything runs; where a run lacks the value,
-    /// its cell is empty, and a note says why.
+    /// What is shown: a field of the rows that is a number (`jain`, `retransmissions`), one of its values
+    /// (`delay_ms.p99`, `completion_ms.mean`, `with_opening_ms.p99`), or of a queue or counter (`queues.mid.a.p95`,
+    /// `counters.mid.a_drops`; in the place of `a` or `b` the host or switch that sends may stand). A name that no row
+    /// of these loads can have is refused before anything runs; where a run lacks the value, its cell is empty, and a
+    /// note says why.
     #[key(
         is = "a name of [rows](scenarios.md#rows)",
         default = "`goodput_mbps`; of pings alone `lost_percent`",
@@ -71,7 +72,8 @@ pub struct Report {
     /// Whether how busy the CPUs are is told below the table, for each point.
     #[key(is = "true or false", default = "false", example = "true")]
     pub cpu: bool,
-    /// The window that bounds a TCP here: what it allows is drawn as a limit, and what was used of it told below the table.
+    /// The window that bounds a TCP here: what it allows is drawn as a limit, and what was used of it told below the
+    /// table.
     #[key(
         is = "a table, [below](#report)",
         default = "none",
@@ -87,7 +89,8 @@ pub struct Report {
     /// A limit drawn in the figure: `aal5`, computed from the stack, or `none`.
     #[key(is = "a word", default = "`none`", example = "\"aal5\"")]
     pub limit: Option<String>,
-    /// The colour of words and axes in the files of figures: `grey`, which can be read on light and dark ground, `black` or `white`.
+    /// The colour of words and axes in the files of figures: `grey`, which can be read on light and dark ground,
+    /// `black` or `white`.
     #[key(is = "a word", default = "`grey`", example = "\"black\"")]
     pub ink: Option<String>,
     /// Below the figure.

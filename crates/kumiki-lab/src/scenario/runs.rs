@@ -11,26 +11,29 @@ use crate::stats::Level;
 #[derive(Clone, PartialEq, Debug, Deserialize, Keys)]
 #[serde(deny_unknown_fields)]
 pub struct Runs {
-    /// What is not measured before that; `auto`: until goodput has settled, which is looked for in a run of the same length that is not shown, by MSER-5:
-    /// where the rest varies least. Rows have it as `warm_up_s`.
+    /// What is not measured before that; `auto`: until goodput has settled, which is looked for in a run of the same
+    /// length that is not shown, by MSER-5: where the rest varies least. Rows have it as `warm_up_s`.
     #[key(is = "a time, or `auto`", default = "0 s", example = "\"2 s\"")]
     pub warm_up: Option<String>,
     /// How long is measured; the longest, where all loads end by themselves.
     #[serde(default)]
     #[key(is = "a time", default = "must be given unless a host is real", example = "\"5 s\"")]
     pub duration: String,
-    /// A number of runs with other seeds, of which the table shows one number without an interval, for which there is `confidence`; the rows have all.
+    /// A number of runs with other seeds, of which the table shows one number without an interval, for which there is
+    /// `confidence`; the rows have all.
     #[key(is = "a table, [below](#repeat)", default = "one run", example = "{ runs = 6 }")]
     pub repeat: Option<Repeat>,
-    /// Runs with other seeds until the interval is narrow enough, of the value that is shown: of the load that `[report] load` names, or of all together; a note names other loads of which it is wider.
+    /// Runs with other seeds until the interval is narrow enough, of the value that is shown: of the load that
+    /// `[report] load` names, or of all together; a note names other loads of which it is wider.
     #[key(
         is = "a table, [below](#confidence)",
         default = "one run",
         example = "{ level = \"95 %\", width = \"5 %\" }"
     )]
     pub confidence: Option<Confidence>,
-    /// An interval of one run: the measured time is cut into so many parts, and the table shows half the 95 % interval of the mean of their goodput, rows as
-    /// `half_width_mbps`. A note says where the parts are too short to be independent.
+    /// An interval of one run: the measured time is cut into so many parts, and the table shows half the 95 % interval
+    /// of the mean of their goodput, rows as `half_width_mbps`. A note says where the parts are too short to be
+    /// independent.
     #[key(is = "a number from 5 to 1000", default = "none", example = "20")]
     pub batches: Option<u32>,
     /// The seed of the first run; further runs of a point have those that follow.
@@ -76,7 +79,8 @@ pub struct Repeat {
     /// What is shown of them: the `mean`, the `min` or the `max`.
     #[key(is = "a word", default = "`mean`", example = "\"max\"")]
     pub show: Option<String>,
-    /// So many of the best and as many of the worst are left out of the mean, where more than these were made, as paper 1 has it.
+    /// So many of the best and as many of the worst are left out of the mean, where more than these were made, as paper
+    /// 1 has it.
     #[serde(default)]
     #[key(is = "a number", default = "0", example = "1")]
     pub trim: u32,

@@ -10,7 +10,8 @@ use super::vary::{Axis, distinct, fault_at, values};
 /// What `--set` with a path may change.
 const SETTABLE: [&str; 8] = ["host", "switch", "link", "ring", "load", "run", "report", "title"];
 
-/// Applies the `--set` of that number to what varies and what is defined; what it sets of the scenario is added to `settings`, for it may be of a host that is like another.
+/// Applies the `--set` of that number to what varies and what is defined; what it sets of the scenario is added to
+/// `settings`, for it may be of a host that is like another.
 pub(super) fn apply<'a>(
     source: &Source<'_>,
     number: usize,

@@ -1,5 +1,5 @@
-//! Settings as a scenario has them, of nodes, devices and media: quantities are read in its notation, and what is wrong is a
-//! [`ScenarioError`].
+//! Settings as a scenario has them, of nodes, devices and media: quantities are read in its notation, and what is wrong
+//! is a [`ScenarioError`].
 
 use kumiki_graph::Duration;
 use kumiki_settings::{BuildError, Problem, Reader, Setting, Settings, Value, ValueFormat};
@@ -118,7 +118,8 @@ fn expected(form: &ValueFormat) -> String {
     }
 }
 
-/// A [`BuildError`] as a [`ScenarioError`]: of settings among `known`, and of what `kind` that is where no path says so.
+/// A [`BuildError`] as a [`ScenarioError`]: of settings among `known`, and of what `kind` that is where no path says
+/// so.
 pub(crate) fn said(error: BuildError, kind: Option<&str>, known: &[Setting]) -> ScenarioError {
     let path: Vec<&str> = error.path.iter().map(String::as_str).collect();
     let last = path.last().copied().unwrap_or_default();

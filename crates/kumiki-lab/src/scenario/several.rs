@@ -1,7 +1,9 @@
 //! Several mistakes of one file, told at once.
 //!
-//! Who looks at a scenario stops at the first mistake. What is wrong there is then left out, or something else is put there where it cannot be missing, and the rest is looked at
-//! again: an unknown key, the value of a setting, or a key that is missing. Nothing is touched on which others rest, such as graphs and ends of lines, so that no mistake follows from another.
+//! Who looks at a scenario stops at the first mistake. What is wrong there is then left out, or something else is put
+//! there where it cannot be missing, and the rest is looked at again: an unknown key, the value of a setting, or a key
+//! that is missing. Nothing is touched on which others rest, such as graphs and ends of lines, so that no mistake
+//! follows from another.
 
 use super::error::{MOST, NameFault, UNKNOWN_KEY};
 use super::groups;
@@ -65,7 +67,8 @@ fn present<T>(
         let Some(missed) = removed.iter().find(|it| it.is_missed_by(&fault)) else {
             return Some((document, fault));
         };
-        // Which of them is of the kind that the key has, the judgement says: what is said of a stand-in is not of the file.
+        // Which of them is of the kind that the key has, the judgement says: what is said of a stand-in is not of the
+        // file.
         let is_of_stand_in = |fault: &ScenarioError| {
             let is_placed = match missed.at {
                 Origin::Line(line, column) => fault.place() == Some(&ErrorPlace::Line(line, column)),
@@ -79,7 +82,8 @@ fn present<T>(
 }
 
 impl Document {
-    /// Its points, as [`Document::points`] has them, of which `check` finds nothing wrong. A path in what it says begins at the top of the scenario.
+    /// Its points, as [`Document::points`] has them, of which `check` finds nothing wrong. A path in what it says
+    /// begins at the top of the scenario.
     ///
     /// # Errors
     /// What is wrong first in the file, with [what else is](ScenarioError::others), as far as that can be told.
@@ -133,7 +137,8 @@ impl Document {
         Err(ScenarioError::all_of(faults).unwrap_or_else(|| ScenarioError::new("something is wrong")))
     }
 
-    /// The document without what `fault` is about, and what else is wrong with it; nothing where it can be told no further. `touched` is what is left out or moved.
+    /// The document without what `fault` is about, and what else is wrong with it; nothing where it can be told no
+    /// further. `touched` is what is left out or moved.
     fn without<T>(
         &self,
         fault: &ScenarioError,
@@ -206,8 +211,8 @@ impl Document {
         (removed > 0).then_some(without)
     }
 
-    /// The document in which the key at `path`, which is unknown, is called as it was meant, where it stands then, and what else is wrong with it. Nothing where that is no other key of its table,
-    /// or its value is wrong for it.
+    /// The document in which the key at `path`, which is unknown, is called as it was meant, where it stands then, and
+    /// what else is wrong with it. Nothing where that is no other key of its table, or its value is wrong for it.
     fn renamed<T>(
         &self,
         path: &[String],

@@ -1,4 +1,5 @@
-//! That layers stand on what they can stand on, as far as everybody knows it: what else fits on what is told by who builds them.
+//! That layers stand on what they can stand on, as far as everybody knows it: what else fits on what is told by who
+//! builds them.
 
 use super::error::ScenarioError;
 use super::{Graph, Host, Scenario, Workload, nearest};

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer};
 
-/// What a scenario has by name, such as its hosts. Clones share it until one of them is changed: a sweep has many points, and what varies is in few of their
-/// tables.
+/// What a scenario has by name, such as its hosts. Clones share it until one of them is changed: a sweep has many
+/// points, and what varies is in few of their tables.
 #[derive(Debug)]
 pub struct Tables<T>(Arc<BTreeMap<String, T>>);
 

@@ -517,7 +517,8 @@ impl Lines {
         })
     }
 
-    /// That keys are added to a table that is whole, as it is written between braces, in an earlier line: which, and where.
+    /// That keys are added to a table that is whole, as it is written between braces, in an earlier line: which, and
+    /// where.
     fn closed(&self, text: &str, error: &toml::de::Error, at: usize) -> Option<ScenarioError> {
         if !error.message().contains("inline table") {
             return None;
@@ -551,7 +552,8 @@ fn without_comment(line: &str, from: usize) -> &str {
     parts.next().unwrap_or(line)
 }
 
-/// How many strings `quote` begins or ends in `line`: between two of `"` a reverse solidus has the next character stand for itself.
+/// How many strings `quote` begins or ends in `line`: between two of `"` a reverse solidus has the next character stand
+/// for itself.
 fn quotes(line: &str, quote: char) -> usize {
     let mut escaped = false;
     let is_one = |c: &char| {
@@ -579,7 +581,8 @@ fn open_quote(line: &str) -> Option<usize> {
     open.map(|(at, _)| at)
 }
 
-/// Where the last bracket before `end` is that is not closed there, and what would close it. Those of lines with the names of tables are closed in the same line.
+/// Where the last bracket before `end` is that is not closed there, and what would close it. Those of lines with the
+/// names of tables are closed in the same line.
 fn open_bracket(text: &str, end: usize) -> Option<(usize, char)> {
     let mut open: Vec<(usize, char)> = Vec::new();
     let (mut quote, mut comment) = (None, false);

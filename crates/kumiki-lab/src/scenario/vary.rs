@@ -131,7 +131,8 @@ pub(super) fn values(source: &Source<'_>, path: &[&str], node: &Node) -> Result<
     }
 }
 
-/// What others write as a range, `1-5` or `1 to 5`, as a range; with units it has steps. Nothing where that would be none.
+/// What others write as a range, `1-5` or `1 to 5`, as a range; with units it has steps. Nothing where that would be
+/// none.
 fn hyphened(text: &str) -> Option<String> {
     let parts = text.split_once(" to ").or_else(|| text.split_once('-'));
     let (from, to) = parts.map(|(from, to)| (from.trim(), to.trim()))?;
@@ -193,8 +194,9 @@ fn lockstep(source: &Source<'_>, path: &[&str], width: usize, node: &Node) -> Re
 }
 
 impl Axis {
-    /// With `values` in the place of those of `name`. Of names in lockstep the rows that have these values are left; where there are none for one of them, it varies
-    /// alone, and what is left of the axis, if anything, stands before it.
+    /// With `values` in the place of those of `name`. Of names in lockstep the rows that have these values are left;
+    /// where there are none for one of them, it varies alone, and what is left of the axis, if anything, stands before
+    /// it.
     pub(super) fn replace(self, name: &str, values: Vec<Node>) -> Vec<Self> {
         let place = self.names.iter().position(|own| own == name);
         let is = |row: &[Node], value: &Node| {

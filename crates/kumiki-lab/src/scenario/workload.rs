@@ -11,23 +11,27 @@ use serde::{Deserialize, Deserializer};
 #[derive(Clone, PartialEq, Debug, Deserialize, Keys)]
 #[serde(deny_unknown_fields)]
 pub struct Workload {
-    /// `netperf`: writes for the whole time; `ttcp`: writes so much and ends; `udp`: datagrams; `rtp`: a stream of sound or pictures; `ping`: echoes; `rpc`:
-    /// requests and responses; `ftam`: a file; `limit`: nothing runs, octets are counted.
+    /// `netperf`: writes for the whole time; `ttcp`: writes so much and ends; `udp`: datagrams; `rtp`: a stream of
+    /// sound or pictures; `ping`: echoes; `rpc`: requests and responses; `ftam`: a file; `limit`: nothing runs, octets
+    /// are counted.
     #[key(is = "a word", example = "\"netperf\"")]
     pub kind: String,
     /// Who writes: `host.node`; `s*.node` is every host `s` and a number.
     #[key(is = "a name, or a list", example = "[\"a.app\", \"b.app\"]")]
     pub from: Nodes,
-    /// Who reads: the sessions of a single writer go to each in turn; several writers have one reader, or one each. For `ping` the node that answers.
+    /// Who reads: the sessions of a single writer go to each in turn; several writers have one reader, or one each. For
+    /// `ping` the node that answers.
     #[key(is = "a name, or a list", example = "\"b.app\"")]
     pub to: Nodes,
-    /// By which of its addresses of IPv4 a reader's host is called: the address, or the end of the line that has it, `host.device`. One of each host.
+    /// By which of its addresses of IPv4 a reader's host is called: the address, or the end of the line that has it,
+    /// `host.device`. One of each host.
     #[key(is = "an address or an end, or a list", default = "that of the shortest way", example = "\"b.l1\"")]
     pub to_address: Option<Nodes>,
     /// Where readers listen.
     #[key(is = "a number from 1 to 65535", default = "given out from 5001 on", example = "5001")]
     pub port: Option<u16>,
-    /// One write, one datagram, one request; the data of one echo, of which `ping` has 56 B where nothing is said, as ping(8).
+    /// One write, one datagram, one request; the data of one echo, of which `ping` has 56 B where nothing is said, as
+    /// ping(8).
     #[key(is = "a size", example = "\"8 KiB\"")]
     pub message: String,
     /// `rpc`: a response, drawn for each.
@@ -51,7 +55,8 @@ pub struct Workload {
     /// `rtp`: a frame, which leaves in packets of `message` octets and the rest, one after the other.
     #[key(is = "a size", default = "each packet is one", example = "\"8000 B\"")]
     pub frame: Option<String>,
-    /// `rtp`: what the stream is of, by the numbers of RFC 3551, which say how fast its clock is; those without a number have 90 kHz.
+    /// `rtp`: what the stream is of, by the numbers of RFC 3551, which say how fast its clock is; those without a
+    /// number have 90 kHz.
     #[key(is = "a number from 0 to 127", default = "33, MPEG-2", example = "0")]
     pub payload_type: Option<u8>,
     /// `rtp`: how long after it has come the first packet is played; what comes later than its own time is late.
@@ -91,28 +96,30 @@ pub struct Workload {
     /// From then on nothing is opened or written.
     #[key(is = "a time", default = "never", example = "\"20 s\"")]
     pub stop: Option<String>,
-    /// How long after the one before each opens, drawn each time: `exponential 10 ms` makes arrivals of transfers a Poisson process. Of several writers each
-    /// has its own, where it is drawn; else their sessions are one row.
+    /// How long after the one before each opens, drawn each time: `exponential 10 ms` makes arrivals of transfers a
+    /// Poisson process. Of several writers each has its own, where it is drawn; else their sessions are one row.
     #[key(is = "a time, drawn", default = "0 s", example = "\"exponential 10 ms\"")]
     pub stagger: Option<String>,
     /// Each opening is put off by a random time below this.
     #[key(is = "a time", default = "0 s", example = "\"5 ms\"")]
     pub jitter: Option<String>,
-    /// The content: `ttcp`, `zeros`, `random`, `counter`, or `flags`, the octet 7E alone, the worst case of octet stuffing.
+    /// The content: `ttcp`, `zeros`, `random`, `counter`, or `flags`, the octet 7E alone, the worst case of octet
+    /// stuffing.
     #[key(is = "a word", default = "`ttcp`", example = "\"random\"")]
     pub pattern: Option<String>,
-    /// Until when `ttcp` is timed: `receiver`, until the last octet is read, or `sender`, until the last message is written. For `ftam` since when: `request`
-    /// begins with the request for the association, and not when that stands.
+    /// Until when `ttcp` is timed: `receiver`, until the last octet is read, or `sender`, until the last message is
+    /// written. For `ftam` since when: `request` begins with the request for the association, and not when that stands.
     #[key(is = "a word", default = "`receiver`", example = "\"sender\"")]
     pub clock: Option<String>,
-    /// What is shown is so many times what was measured, which rows then have as `raw_mbps`: 2 where data that is turned around passes each layer twice, and
-    /// one way is wanted.
+    /// What is shown is so many times what was measured, which rows then have as `raw_mbps`: 2 where data that is
+    /// turned around passes each layer twice, and one way is wanted.
     #[key(is = "a number", default = "1", example = "2")]
     pub times: Option<u32>,
     /// Send and receive buffers at both ends.
     #[key(is = "a size", default = "as TCP tunes them", example = "\"64 KiB\"")]
     pub socket_buffer: Option<String>,
-    /// Small segments: `nagle`, `minshall`, `never`; with `nagle` the last piece of a long response waits for a round trip.
+    /// Small segments: `nagle`, `minshall`, `never`; with `nagle` the last piece of a long response waits for a round
+    /// trip.
     #[key(is = "a word", default = "`nagle`", example = "\"never\"")]
     pub coalesce: Option<String>,
 }

@@ -73,7 +73,8 @@ pub(super) fn amount(text: &str) -> Option<Amount> {
     Amount::parse(text).or_else(|| Amount::parse(&usual(text)?))
 }
 
-/// A rate in the units that quantities have: bits go by thousands, and so do octets a second but those of iperf, which are of 1024.
+/// A rate in the units that quantities have: bits go by thousands, and so do octets a second but those of iperf, which
+/// are of 1024.
 fn usual(text: &str) -> Option<String> {
     const BITS: [&str; 5] = ["bits/sec", "bit/sec", "bits/s", "Bit/s", "bps"];
     let at = text.find(|c: char| !(c.is_ascii_digit() || ".+-eE".contains(c)))?;
@@ -111,8 +112,8 @@ pub(super) fn bracketed(head: &str) -> Option<(&str, Unit)> {
     })
 }
 
-/// By what the numbers of a column called `column` are multiplied to be those of `wanted`; nothing where they are something else. A wanted name
-/// without a unit takes the column as it is.
+/// By what the numbers of a column called `column` are multiplied to be those of `wanted`; nothing where they are
+/// something else. A wanted name without a unit takes the column as it is.
 pub(super) fn factor(wanted: &str, column: &str) -> Option<f64> {
     if wanted == column {
         return Some(1.0);
@@ -124,7 +125,8 @@ pub(super) fn factor(wanted: &str, column: &str) -> Option<f64> {
     }
 }
 
-/// By what the bare shares of a column called `column` are multiplied to be those of `wanted`, which has a unit of shares, and else the same name.
+/// By what the bare shares of a column called `column` are multiplied to be those of `wanted`, which has a unit of
+/// shares, and else the same name.
 pub(super) fn factor_of_shares(wanted: &str, column: &str) -> Option<f64> {
     match (split(wanted), split(column)) {
         ((stem, Some(to)), (other, None)) if stem == other => whole()?.in_units_of(to),

@@ -79,8 +79,8 @@ impl Condition {
         records
     }
 
-    /// Why `conditions` leave nothing of `source`, where they do: which of them is met by none of the records that those before it have left, and what
-    /// these have in its place.
+    /// Why `conditions` leave nothing of `source`, where they do: which of them is met by none of the records that
+    /// those before it have left, and what these have in its place.
     pub(crate) fn unmet(conditions: &[Self], source: &Source) -> Option<ScenarioError> {
         let mut records: Vec<Record<'_>> = source.records().collect();
         for (number, condition) in conditions.iter().enumerate() {
@@ -136,8 +136,8 @@ impl Condition {
         }
     }
 
-    /// The value in the unit of the column called `name`, as [`told`] writes it. Where no unit is said, a share is a part of one, as in scenarios: it has to be the same
-    /// whether results have it in per cent or not.
+    /// The value in the unit of the column called `name`, as [`told`] writes it. Where no unit is said, a share is a
+    /// part of one, as in scenarios: it has to be the same whether results have it in per cent or not.
     fn wanted(&self, name: &str) -> String {
         let of_whole = || match (column::split(&self.name).1, column::split(name).1) {
             (None, Some(unit)) => column::whole()?.in_units_of(unit),

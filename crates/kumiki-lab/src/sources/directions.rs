@@ -22,7 +22,8 @@ impl Directions {
         Self(scenarios.iter().map(lines).collect())
     }
 
-    /// What rows call the value `wanted`, which has a host or a switch in the place of a letter, where such a value `is_there`; nothing where scenarios do not agree on that.
+    /// What rows call the value `wanted`, which has a host or a switch in the place of a letter, where such a value
+    /// `is_there`; nothing where scenarios do not agree on that.
     pub(super) fn lettered(&self, wanted: &str, is_there: impl Fn(&str) -> bool) -> Option<String> {
         let names = self.0.iter().filter_map(|lines| lettered(wanted, &|line| lines.get(line)));
         let names: BTreeSet<String> = names.filter(|name| is_there(name)).collect();

@@ -8,7 +8,8 @@ use crate::rows::Row;
 /// What rows have a goodput as, and what could be of it.
 const GOODPUTS: [&str; 2] = ["goodput_mbps", "octets"];
 
-/// The loads of echoes, each with paper and figure of its scenario; without a name all loads together, where there are no others.
+/// The loads of echoes, each with paper and figure of its scenario; without a name all loads together, where there are
+/// no others.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Echoes(BTreeSet<(Option<u8>, String, Option<String>)>);
 
@@ -41,7 +42,8 @@ fn of_scenario(scenario: &toml::Table) -> Vec<(Option<u8>, String, Option<String
     names.chain(all).map(|name| (paper, figure.to_owned(), name)).collect()
 }
 
-/// Which loads among `records` of a result have no value `found`, since they are made of echoes, and what becomes of them.
+/// Which loads among `records` of a result have no value `found`, since they are made of echoes, and what becomes of
+/// them.
 pub(super) fn left_out(source: &Source, records: &[Record<'_>], found: &FoundColumn, fate: &str) -> Option<String> {
     let rows = records.iter().filter(|record| record.get(found).is_none()).filter_map(|record| record.row());
     let names: BTreeSet<&str> = rows

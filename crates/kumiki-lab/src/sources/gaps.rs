@@ -8,8 +8,9 @@ use crate::rows::Row;
 /// So many lines are named.
 pub(super) const NAMED: usize = 8;
 
-/// How many of `records`, and in which lines, have nothing in the column `found` of the measurements `source`, and what becomes of them: nothing where all have something, and of
-/// results, in which what is not there does not belong to a row, echoes alone.
+/// How many of `records`, and in which lines, have nothing in the column `found` of the measurements `source`, and what
+/// becomes of them: nothing where all have something, and of results, in which what is not there does not belong to a
+/// row, echoes alone.
 pub(crate) fn empty(source: &Source, records: &[Record<'_>], found: &FoundColumn, fate: &str) -> Option<String> {
     if !source.is_measured() {
         return echoes::left_out(source, records, found, fate);
@@ -32,8 +33,9 @@ pub(crate) fn empty(source: &Source, records: &[Record<'_>], found: &FoundColumn
     })
 }
 
-/// How many rows among `records` of a result have no value `found` where others of the same load have one, or where none at all has, at which points, and what becomes of them.
-/// What a load never has does not belong to it, and of echoes [`empty`] tells.
+/// How many rows among `records` of a result have no value `found` where others of the same load have one, or where
+/// none at all has, at which points, and what becomes of them. What a load never has does not belong to it, and of
+/// echoes [`empty`] tells.
 pub(crate) fn without(source: &Source, records: &[Record<'_>], found: &FoundColumn, fate: &str) -> Option<String> {
     let is_echo = |row: &Row| source.echoes().is_some_and(|echoes| echoes.lacks(row, found.name()));
     let rows = records.iter().filter_map(|record| Some((record.row()?, record.get(found).is_some())));

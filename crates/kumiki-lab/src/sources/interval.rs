@@ -22,7 +22,8 @@ impl Interval {
     ///
     /// # Errors
     ///
-    /// [`ScenarioError`] where there are such columns, and something in them is no number, or no interval around the value beside it.
+    /// [`ScenarioError`] where there are such columns, and something in them is no number, or no interval around the
+    /// value beside it.
     pub(crate) fn of(source: &Source, value: &str) -> Result<Option<Self>, ScenarioError> {
         if !source.is_measured() {
             return Ok(None);

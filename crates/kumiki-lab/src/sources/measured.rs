@@ -44,8 +44,9 @@ pub(super) struct Column {
 }
 
 impl Measured {
-    /// Reads `text`, called `file` in messages, and what is wrong with single lines, which it leaves out, and with single fields, which it takes for empty ones.
-    /// `renamed` says what some columns are: a name, and the head that it has here.
+    /// Reads `text`, called `file` in messages, and what is wrong with single lines, which it leaves out, and with
+    /// single fields, which it takes for empty ones. `renamed` says what some columns are: a name, and the head that it
+    /// has here.
     pub(super) fn parse(
         file: &str,
         text: &str,
@@ -124,7 +125,8 @@ impl Measured {
         bracketed(head).is_none().then(|| (name.trim_end(), unit))
     }
 
-    /// Adds what is no number of columns that have a unit to `faults` of `file`: what else is asked of them, they hold numbers.
+    /// Adds what is no number of columns that have a unit to `faults` of `file`: what else is asked of them, they hold
+    /// numbers.
     pub(super) fn no_quantities(&self, file: &str, faults: &mut ScenarioErrors) {
         for column in self.columns.iter().filter(|column| split(&column.name).1.is_some()) {
             let _ = self.no_numbers(file, &column.name, faults);
@@ -172,7 +174,8 @@ impl Measured {
         wrong
     }
 
-    /// Takes what of a column is no number for empty fields, and adds each to `faults` of `file`; their lines. It may get the unit of the others by that, and another name.
+    /// Takes what of a column is no number for empty fields, and adds each to `faults` of `file`; their lines. It may
+    /// get the unit of the others by that, and another name.
     pub(super) fn leave_numbers(&mut self, file: &str, name: &str, faults: &mut ScenarioErrors) -> Vec<usize> {
         let wrong = self.no_numbers(file, name, faults);
         let place = self.alike(name).position(|column| column.name == name);
@@ -399,7 +402,8 @@ fn with_unit(text: &str) -> Option<Amount> {
 }
 
 impl Column {
-    /// Takes those of its `fields` that have a decimal comma for empty ones, and tells of each in `faults` of `file`; the lines of these.
+    /// Takes those of its `fields` that have a decimal comma for empty ones, and tells of each in `faults` of `file`;
+    /// the lines of these.
     fn empty_commas(
         &self,
         fields: &mut [String],
@@ -436,7 +440,8 @@ impl Column {
         ScenarioError::at([self.path()], problem).found(format!("{field:?}")).in_place(in_column(line, self.place.0))
     }
 
-    /// Which of the values are no numbers, and no quantities like the others, of which the first is given where there are any.
+    /// Which of the values are no numbers, and no quantities like the others, of which the first is given where there
+    /// are any.
     fn no_numbers(&self) -> (Option<Amount>, Vec<usize>) {
         let is_word = |cell: &Option<Parameter>| matches!(cell, Some(Parameter::Text(_) | Parameter::Switch(_)));
         // Where one value is no number, all are kept as words: those that are none have to be looked for.
@@ -506,7 +511,8 @@ impl Column {
         self.cells = each(&|field| if all { switch(field) } else { Some(Parameter::Text(field.to_owned())) });
     }
 
-    /// Where all values are quantities of one kind, how many base units those of the column's name have; the name gets a unit where it has none.
+    /// Where all values are quantities of one kind, how many base units those of the column's name have; the name gets
+    /// a unit where it has none.
     fn settle_unit<'a>(&mut self, filled: impl Iterator<Item = &'a String>) -> Option<f64> {
         let amounts: Option<Vec<Amount>> = filled.map(|field| amount(field)).collect();
         let amounts = amounts?;

@@ -1,6 +1,8 @@
-//! What results and measurements are taken from: directories that `run`, `reproduce` and `merge` have left, and CSV files.
+//! What results and measurements are taken from: directories that `run`, `reproduce` and `merge` have left, and CSV
+//! files.
 //!
-//! Both are lists of records with named values, and a name means the same in both: `rtt_ms` of a directory is `rtt (us)` of a file, in another unit.
+//! Both are lists of records with named values, and a name means the same in both: `rtt_ms` of a directory is
+//! `rtt (us)` of a file, in another unit.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -86,7 +88,8 @@ fn point(row: &Row) -> String {
     series.into_iter().chain(own).collect::<Vec<_>>().join(", ")
 }
 
-/// A value of the records of one source: what it is called there, and by what its numbers are multiplied to be in the unit that was asked for.
+/// A value of the records of one source: what it is called there, and by what its numbers are multiplied to be in the
+/// unit that was asked for.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FoundColumn {
     name: String,
@@ -117,12 +120,14 @@ pub(crate) struct Record<'a> {
 }
 
 impl Source {
-    /// What `argument` names: a directory, a CSV file, or either with a name of its own before it, `before=kumiki-out`. `columns` says what some columns of
-    /// files are: a name of rows, and the head that it has there, perhaps with its unit (`goodput_mbps`, `TCP download (Mbit/s)`).
+    /// What `argument` names: a directory, a CSV file, or either with a name of its own before it, `before=kumiki-out`.
+    /// `columns` says what some columns of files are: a name of rows, and the head that it has there, perhaps with its
+    /// unit (`goodput_mbps`, `TCP download (Mbit/s)`).
     ///
     /// # Errors
     ///
-    /// [`ScenarioError`] where there is nothing, where rows cannot be read, or a file is damaged: with its line, and its column where it is about one.
+    /// [`ScenarioError`] where there is nothing, where rows cannot be read, or a file is damaged: with its line, and
+    /// its column where it is about one.
     pub fn open(argument: &str, columns: &[(String, String)]) -> Result<Self, ScenarioError> {
         let (name, path) = named(argument);
         if path.is_empty() {
@@ -192,7 +197,8 @@ impl Source {
         faults.all().map_or(Ok(measured), Err)
     }
 
-    /// The same where more is to be looked for: what is wrong with lines, which are left out, and with fields, which are taken for empty ones.
+    /// The same where more is to be looked for: what is wrong with lines, which are left out, and with fields, which
+    /// are taken for empty ones.
     ///
     /// # Errors
     ///
@@ -207,7 +213,8 @@ impl Source {
         Ok((Self { name: stem, path: file.to_owned(), content: Content::Measured(measured) }, faults))
     }
 
-    /// All that `arguments` name. Where two of them end alike, they are called by their whole paths, unless they have names of their own.
+    /// All that `arguments` name. Where two of them end alike, they are called by their whole paths, unless they have
+    /// names of their own.
     ///
     /// # Errors
     ///
@@ -260,7 +267,8 @@ impl Source {
         matches!(self.content, Content::Measured(_))
     }
 
-    /// Whether `name` is the column by which measurements say what each is about, and not one of their own with other words.
+    /// Whether `name` is the column by which measurements say what each is about, and not one of their own with other
+    /// words.
     pub(crate) fn says_scope(&self, name: &str) -> bool {
         match &self.content {
             Content::Results { .. } => false,
@@ -345,8 +353,9 @@ impl Source {
         }
     }
 
-    /// Where the first of `sources` that has such a value has it, and what is of a direction by who sends as it is, since each source may call it by another letter; but one with a unit comes before one without, so that a share that is a bare number
-    /// in one and per cent in another means the same in both.
+    /// Where the first of `sources` that has such a value has it, and what is of a direction by who sends as it is,
+    /// since each source may call it by another letter; but one with a unit comes before one without, so that a share
+    /// that is a bare number in one and per cent in another means the same in both.
     pub(crate) fn find_in(sources: &[Self], wanted: &str) -> Option<String> {
         let own = |found: FoundColumn| if is_of_many(wanted) { wanted.to_owned() } else { found.name };
         let mut names = sources.iter().filter_map(|source| source.find(wanted)).map(own);
@@ -357,7 +366,8 @@ impl Source {
         Some(other.filter(is_share).unwrap_or(first))
     }
 
-    /// Whether what is varied under this name can be shares: numbers from 0 to 1. Who measured something has to say its unit.
+    /// Whether what is varied under this name can be shares: numbers from 0 to 1. Who measured something has to say its
+    /// unit.
     fn has_bare_shares(&self, name: &str) -> bool {
         let Content::Results { rows, .. } = &self.content else {
             return false;
@@ -387,7 +397,8 @@ impl Source {
         }
     }
 
-    /// The same where most of the values that measurements have of it are numbers, and so are to be all: of words each is a name.
+    /// The same where most of the values that measurements have of it are numbers, and so are to be all: of words each
+    /// is a name.
     pub(crate) fn check_most_numbers(&self, found: &FoundColumn) -> Result<(), ScenarioError> {
         match &self.content {
             Content::Measured(measured) if measured.is_of_numbers(&found.name) => self.check_numbers(found),
@@ -395,7 +406,8 @@ impl Source {
         }
     }
 
-    /// That measurements which say what each is about, as a file of values over time does, say it in words that such a file has, as far as most of them do.
+    /// That measurements which say what each is about, as a file of values over time does, say it in words that such a
+    /// file has, as far as most of them do.
     pub(crate) fn check_scopes(&self) -> Result<(), ScenarioError> {
         match &self.content {
             Content::Measured(measured) => measured.foreign_scopes(&self.path, &scopes()).all().map_or(Ok(()), Err),
@@ -403,7 +415,8 @@ impl Source {
         }
     }
 
-    /// Takes what of a column of measurements is no number for empty fields, and adds each to `faults`; their lines. What is there may have another name then.
+    /// Takes what of a column of measurements is no number for empty fields, and adds each to `faults`; their lines.
+    /// What is there may have another name then.
     pub(crate) fn leave_numbers(&mut self, found: &FoundColumn, faults: &mut ScenarioErrors) -> Vec<usize> {
         match &mut self.content {
             Content::Measured(measured) => measured.leave_numbers(&self.path, &found.name, faults),
@@ -439,7 +452,8 @@ impl Source {
         }
     }
 
-    /// That each of `names`, which count as runs, is something that is varied or a column in one of `sources`, as `--over` has them.
+    /// That each of `names`, which count as runs, is something that is varied or a column in one of `sources`, as
+    /// `--over` has them.
     pub(crate) fn check_over(sources: &[Self], names: &[String]) -> Result<(), ScenarioError> {
         for name in names {
             // `find` knows the load and the flow of rows, too.
@@ -469,7 +483,8 @@ impl Source {
         Ok(())
     }
 
-    /// The queues, the counters of the same layer, or else the layers that count, where `wanted` begins like one of these.
+    /// The queues, the counters of the same layer, or else the layers that count, where `wanted` begins like one of
+    /// these.
     fn of_many(&self, wanted: &str) -> Vec<String> {
         let (Content::Results { rows, directions, .. }, Some((map, name))) = (&self.content, wanted.split_once('.'))
         else {
@@ -568,7 +583,8 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// Whether it is about what `scope` says; a measurement without a column of that name is about whatever it is compared with.
+    /// Whether it is about what `scope` says; a measurement without a column of that name is about whatever it is
+    /// compared with.
     pub(crate) fn is_of(self, scope: Scope) -> bool {
         match self.row() {
             Some(row) => row.scope == scope,
@@ -658,7 +674,8 @@ fn as_name(head: &str) -> String {
     head.to_lowercase().replace(' ', "_")
 }
 
-/// A value as a reader of a point's name sees it: words as they are, others with what they are, "window 64 KiB", "nagle off".
+/// A value as a reader of a point's name sees it: words as they are, others with what they are, "window 64 KiB", "nagle
+/// off".
 pub(crate) fn labelled(name: &str, value: &Parameter) -> String {
     match value {
         // Beside words a quantity is one, too, and so are ranges and draws.

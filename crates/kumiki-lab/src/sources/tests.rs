@@ -240,7 +240,8 @@ fn empty_cells_are_told_with_their_lines() {
     assert_eq!(of("goodput_mbps", &records[..2]).as_deref(), Some(one));
 }
 
-/// A line of too few fields, and a comma, hide no word in the place of a number, where the head says that numbers are there.
+/// A line of too few fields, and a comma, hide no word in the place of a number, where the head says that numbers are
+/// there.
 #[test]
 fn structure_hides_no_values() {
     let refused = |text: &str| Source::of_csv("m.csv", text, &[]).unwrap_err().to_string();

@@ -65,7 +65,8 @@ pub fn trimmed_mean(values: &[f64], cut: usize) -> Option<f64> {
     mean(sorted.get(cut..end)?)
 }
 
-/// The sample standard deviation (divided by n - 1), or `None` of fewer than two values, and where their squares are beyond all numbers.
+/// The sample standard deviation (divided by n - 1), or `None` of fewer than two values, and where their squares are
+/// beyond all numbers.
 #[must_use]
 pub fn sample_deviation(values: &[f64]) -> Option<f64> {
     let mean = mean(values)?;
@@ -78,8 +79,9 @@ pub fn sample_deviation(values: &[f64]) -> Option<f64> {
     deviation.is_finite().then_some(deviation)
 }
 
-/// After how many of `values`, which came one after another, what they are of had settled (MSER-5): the number that leaves the least variance over the square of
-/// how many are left, counted in means of five. Only the first half is looked at; `None` where the least is at its end, so that it cannot be told.
+/// After how many of `values`, which came one after another, what they are of had settled (MSER-5): the number that
+/// leaves the least variance over the square of how many are left, counted in means of five. Only the first half is
+/// looked at; `None` where the least is at its end, so that it cannot be told.
 #[must_use]
 pub fn truncation_point(values: &[f64]) -> Option<usize> {
     const BATCH: usize = 5;
@@ -96,7 +98,8 @@ pub fn truncation_point(values: &[f64]) -> Option<usize> {
     (from < half).then_some(from * BATCH)
 }
 
-/// How much neighbours in `values` are alike: their correlation at a distance of one, from -1 to 1; `None` where nothing varies.
+/// How much neighbours in `values` are alike: their correlation at a distance of one, from -1 to 1; `None` where
+/// nothing varies.
 #[must_use]
 pub fn autocorrelation(values: &[f64]) -> Option<f64> {
     let middle = mean(values)?;
@@ -122,8 +125,8 @@ pub fn student_t(level: Level, degrees: usize) -> Option<f64> {
     Some(distribution.inverse_cdf(0.5 + f64::from(level.percent()) / 200.0))
 }
 
-/// Half the width of the confidence interval of the mean, t s / sqrt(n), in the unit of the values. `None` of fewer than
-/// two values; 0 where nothing varied, which is no interval (see [`Summary::text`]).
+/// Half the width of the confidence interval of the mean, t s / sqrt(n), in the unit of the values. `None` of fewer
+/// than two values; 0 where nothing varied, which is no interval (see [`Summary::text`]).
 #[must_use]
 pub fn half_width(values: &[f64], level: Level) -> Option<f64> {
     let deviation = sample_deviation(values)?;
@@ -170,8 +173,8 @@ impl Summary {
         })
     }
 
-    /// As [`Summary::text`], without level and number of runs: for tables whose legend has them. A width too small for the
-    /// decimals is given as less than the last of them; no interval, where all runs were equal, as nothing at all.
+    /// As [`Summary::text`], without level and number of runs: for tables whose legend has them. A width too small for
+    /// the decimals is given as less than the last of them; no interval, where all runs were equal, as nothing at all.
     #[must_use]
     pub fn short(&self, decimals: usize) -> String {
         let mean = self.mean;
@@ -258,7 +261,8 @@ impl Stopping {
         self.level
     }
 
-    /// Whether `values`, one for each of the `runs` so far that has one, are enough. Runs without a value count where no more are to be made.
+    /// Whether `values`, one for each of the `runs` so far that has one, are enough. Runs without a value count where
+    /// no more are to be made.
     #[must_use]
     pub fn after(&self, values: &[f64], runs: usize) -> Verdict {
         if values.len() < self.min && runs < self.max {
@@ -274,7 +278,8 @@ impl Stopping {
         }
     }
 
-    /// The total width of the interval in per cent of the mean: 0 where nothing varied, infinite of fewer than two values.
+    /// The total width of the interval in per cent of the mean: 0 where nothing varied, infinite of fewer than two
+    /// values.
     #[must_use]
     pub fn width_percent(values: &[f64], level: Level) -> f64 {
         match (half_width(values, level), mean(values)) {

@@ -9,8 +9,8 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::{Level, Summary, float};
 
-/// Half the width of the interval of the difference of two means, in the unit of the values. `None` where one of them is of a single run, or nothing varied in either:
-/// then nothing says how far a difference may be chance.
+/// Half the width of the interval of the difference of two means, in the unit of the values. `None` where one of them
+/// is of a single run, or nothing varied in either: then nothing says how far a difference may be chance.
 #[must_use]
 pub fn difference_half_width(a: &Summary, b: &Summary, level: Level) -> Option<f64> {
     let [a, b] = [a, b].map(|side| Some((side.deviation?.powi(2) / float(side.n), float(side.n) - 1.0)));
@@ -33,8 +33,9 @@ mod tests {
         difference_half_width(&of(a), &of(b), Level::P95)
     }
 
-    /// R: t.test(c(27.5,21.0,19.0,23.6,17.0,17.9,16.9,20.1,21.9,22.6,23.1,19.6,19.0,21.7,21.4), c(27.1,22.0,20.8,23.4,23.4,23.5,25.8,22.0,24.8,20.2,21.9,22.1,22.9,20.5,24.4)).
-    /// These are the values of Wikipedia's first example of the test: t -2.46, 25.0 degrees of freedom (to the digit printed there).
+    /// R: t.test(c(27.5,21.0,19.0,23.6,17.0,17.9,16.9,20.1,21.9,22.6,23.1,19.6,19.0,21.7,21.4),
+    /// c(27.1,22.0,20.8,23.4,23.4,23.5,25.8,22.0,24.8,20.2,21.9,22.1,22.9,20.5,24.4)). These are the values of
+    /// Wikipedia's first example of the test: t -2.46, 25.0 degrees of freedom (to the digit printed there).
     #[test]
     fn an_interval_is_that_of_the_published_example() {
         let a = [27.5, 21.0, 19.0, 23.6, 17.0, 17.9, 16.9, 20.1, 21.9, 22.6, 23.1, 19.6, 19.0, 21.7, 21.4];

@@ -1,8 +1,8 @@
 //! Tables for the terminal, in the shape of the paper's own, with its numbers beside ours.
 //!
-//! A cell is a value, perhaps with the paper's value and the difference between them:
-//! `133.38  paper 133.4  -0.02 %`. A value that the profile was fitted to has a `*`, and the legend says so. Where a table
-//! is wider than it may be, the parts of its cells go below each other; where that is not enough, text wraps.
+//! A cell is a value, perhaps with the paper's value and the difference between them: `133.38  paper 133.4  -0.02 %`. A
+//! value that the profile was fitted to has a `*`, and the legend says so. Where a table is wider than it may be, the
+//! parts of its cells go below each other; where that is not enough, text wraps.
 //!
 //! Left out: colours, pages, and cells over several columns.
 

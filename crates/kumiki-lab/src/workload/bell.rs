@@ -39,7 +39,8 @@ pub struct Ringer {
     pub host: Arc<str>,
 }
 
-/// A bell that the programs of several loads may ring. What is cloned is the same bell, and so is what is made for another load or host.
+/// A bell that the programs of several loads may ring. What is cloned is the same bell, and so is what is made for
+/// another load or host.
 #[derive(Clone, Debug, Default)]
 pub struct Bell {
     ringer: Ringer,

@@ -7,8 +7,8 @@
 //! | Below | the file service, or a board's interface to it |
 //! | Left out | other operations than putting or getting one file: `kumiki ftam` has them; going on with a transfer after a break |
 //!
-//! Both are those of [`kumiki_files`], which real files are moved with. Here the content is generated, what arrives is looked at, and
-//! time is taken. The one who begins puts a file at the other, or gets one that the other has.
+//! Both are those of [`kumiki_files`], which real files are moved with. Here the content is generated, what arrives is
+//! looked at, and time is taken. The one who begins puts a file at the other, or gets one that the other has.
 
 use kumiki_files::file_user::{self, Failure, FileClient, Layer, Operation, PutMode, Settings};
 use kumiki_files::filestore::{self, FileServer, Guard, Memory, Name, ResponderConfig};

@@ -59,7 +59,8 @@ pub struct Echoes {
     pub errors: u64,
     /// Answered with other data.
     pub wrong: u64,
-    /// The longest time in which no answer came, from the first echo that is measured to where the one behind the last would have left.
+    /// The longest time in which no answer came, from the first echo that is measured to where the one behind the last
+    /// would have left.
     pub silence: Duration,
     /// The shortest round trip.
     pub min: Option<Duration>,
@@ -212,9 +213,10 @@ impl Ping {
         self.echoes
     }
 
-    /// What by `now` became of those that are measured, with what of them is under way and what is lost. Lost is what has no answer and was overtaken, by more than any was
-    /// that was answered all the same; what left when its way had gone; and what is out for longer than the longest round trip, or than a second where none has been. While
-    /// its way stands still no time passes for what waits there, and no more is under way than waits.
+    /// What by `now` became of those that are measured, with what of them is under way and what is lost. Lost is what
+    /// has no answer and was overtaken, by more than any was that was answered all the same; what left when its way had
+    /// gone; and what is out for longer than the longest round trip, or than a second where none has been. While its
+    /// way stands still no time passes for what waits there, and no more is under way than waits.
     #[must_use]
     pub fn echoes_by(&self, now: Instant, way: &EchoPath) -> Echoes {
         let most = self.echoes.max.unwrap_or(Duration::from_secs(1));

@@ -1,4 +1,5 @@
-//! Programs that ask and answer: a client sends a request, a server the response, and after a pause the next request follows.
+//! Programs that ask and answer: a client sends a request, a server the response, and after a pause the next request
+//! follows.
 //!
 //! | | |
 //! |---|---|
@@ -188,7 +189,8 @@ impl RpcClient {
         }
     }
 
-    /// Whether every session has ended, or another `is_over` as the peer knows; those that had not begun when it was time to stop never do.
+    /// Whether every session has ended, or another `is_over` as the peer knows; those that had not begun when it was
+    /// time to stop never do.
     #[must_use]
     pub fn is_done(&self, now: Instant, other_is_over: impl Fn(&Exchanged) -> bool) -> bool {
         let is_over = self.config.opening.is_over(now);
@@ -480,7 +482,8 @@ impl Answering {
         Self { provider, caller, aborted: None, credit: 0, header: Vec::new(), rest: 0, response: None, sent: 0 }
     }
 
-    /// Takes the next octets of requests, each with so many `behind` its length, and adds the lengths of responses that are asked for.
+    /// Takes the next octets of requests, each with so many `behind` its length, and adds the lengths of responses that
+    /// are asked for.
     fn read(&mut self, mut octets: &[u8], behind: u64, asked: &mut Vec<u64>) {
         while !octets.is_empty() {
             if self.rest > 0 {

@@ -21,7 +21,8 @@ const DYNAMIC_HZ: u32 = 90_000;
 pub struct Media {
     /// The payload type, seven bits.
     pub payload_type: u8,
-    /// Octets of a frame, whose packets leave one after the other and have one timestamp; each packet is one where `None`.
+    /// Octets of a frame, whose packets leave one after the other and have one timestamp; each packet is one where
+    /// `None`.
     pub frame: Option<u32>,
     /// How long after the first packet has come its content is played.
     pub playout: Duration,
@@ -34,7 +35,8 @@ impl Media {
         encoding(self.payload_type).map_or(DYNAMIC_HZ, |(_, clock)| clock)
     }
 
-    /// Where unit `number` is, of packets of `message` octets: the frame's number, the octets of all frames before it, and the packet's own.
+    /// Where unit `number` is, of packets of `message` octets: the frame's number, the octets of all frames before it,
+    /// and the packet's own.
     #[must_use]
     pub fn place(&self, number: u64, message: u32) -> Packet {
         let frame = self.frame.unwrap_or(message).max(1);
@@ -108,8 +110,8 @@ impl Jitters {
     }
 }
 
-/// How far apart packets of streams came beside how far apart they left: the interarrival jitter of RFC 3550 section 6.4.1, which is estimated again with each
-/// packet, over the packets that were measured.
+/// How far apart packets of streams came beside how far apart they left: the interarrival jitter of RFC 3550 section
+/// 6.4.1, which is estimated again with each packet, over the packets that were measured.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Jitter {
     /// The estimates of all packets together, in nanoseconds.
@@ -223,7 +225,8 @@ impl Reception {
         (highest + 1).saturating_sub(self.base.into())
     }
 
-    /// Packets that should have come less those that did; never less than nothing. It is no count: what was overtaken is lost until it comes.
+    /// Packets that should have come less those that did; never less than nothing. It is no count: what was overtaken
+    /// is lost until it comes.
     #[must_use]
     pub fn lost(&self) -> u64 {
         self.expected().saturating_sub(self.received)
@@ -290,7 +293,8 @@ mod tests {
     #[test]
     fn what_comes_in_time_is_in_time_after_any_number_of_ticks() {
         let video = Media { payload_type: 33, frame: None, playout: Duration::from_millis(50) };
-        // 90 ticks to a millisecond: in 20 hours, at one packet an hour, timestamps begin again once and pass half of all three times.
+        // 90 ticks to a millisecond: in 20 hours, at one packet an hour, timestamps begin again once and pass half of
+        // all three times.
         let header = |hour: u32| Header {
             sequence: u16::try_from(hour).unwrap(),
             timestamp: 0xf000_0000_u32.wrapping_add(hour.wrapping_mul(90 * 3_600_000)),

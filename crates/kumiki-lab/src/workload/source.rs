@@ -7,7 +7,8 @@
 //! | Below | a stream, or a connection that carries each message whole |
 //! | Left out | reading what the peer sends: it is taken and forgotten; an orderly end where the connection has none |
 //!
-//! A connection that keeps messages apart gives credit in messages, and takes each as it is; a stream gives it in octets.
+//! A connection that keeps messages apart gives credit in messages, and takes each as it is; a stream gives it in
+//! octets.
 
 use kumiki_graph::{
     Above, Address, Below, Context, Duration, Handle, Indication, Instant, MustWait, Pool, Protocol, Quality, Reason,
@@ -160,7 +161,8 @@ impl Source {
         Self { config, sessions, last: None, end: TimerSlot::default(), bell: None, rings_when_written: false }
     }
 
-    /// One that rings `bell` when a session opens, and when one is aborted or, if `when_written`, has written all: else its reader says when it is over.
+    /// One that rings `bell` when a session opens, and when one is aborted or, if `when_written`, has written all: else
+    /// its reader says when it is over.
     #[must_use]
     pub fn ringing(self, bell: Option<Bell>, when_written: bool) -> Self {
         Self { bell, rings_when_written: when_written, ..self }

@@ -1,4 +1,5 @@
-//! A program that talks to strangers: it calls or is called, sends, reads or echoes, and hashes every octet where it is asked to.
+//! A program that talks to strangers: it calls or is called, sends, reads or echoes, and hashes every octet where it is
+//! asked to.
 //!
 //! | | |
 //! |---|---|
@@ -7,8 +8,8 @@
 //! | Below | a stream |
 //! | Left out | prices: its octets are really written and read, and nothing of that is charged |
 //!
-//! [`super::Source`] and [`super::Sink`] are for measurements: they know what the other end does, and their content need not
-//! exist. Here the other end may be any program on any stack.
+//! [`super::Source`] and [`super::Sink`] are for measurements: they know what the other end does, and their content
+//! need not exist. Here the other end may be any program on any stack.
 
 use core::fmt;
 use core::net::SocketAddr;
@@ -73,8 +74,8 @@ pub struct TalkerConfig {
     pub abort_after: Option<u64>,
     /// What is asked of the stack.
     pub quality: Quality,
-    /// Whether every octet is hashed. Without it the stack is measured and not SHA-256 (0.69 s/GiB): what is sent is a copy of the first write, again and
-    /// again, and what comes is counted and let go.
+    /// Whether every octet is hashed. Without it the stack is measured and not SHA-256 (0.69 s/GiB): what is sent is a
+    /// copy of the first write, again and again, and what comes is counted and let go.
     pub hash: bool,
 }
 
@@ -205,7 +206,8 @@ impl Talker {
         self.config.hash
     }
 
-    /// At the next [`Talker::WAKE`] it aborts all connections that have not ended, which end so for the reason `why`, and takes no others.
+    /// At the next [`Talker::WAKE`] it aborts all connections that have not ended, which end so for the reason `why`,
+    /// and takes no others.
     pub fn stop(&mut self, why: Reason) {
         self.stopped = Some(why);
     }

@@ -21,7 +21,8 @@ use super::rtp::{self, Media};
 use super::{Opening, STACK, Transfer, connect, handle, in_turn};
 use crate::quantity::Distribution;
 
-/// Octets that each datagram, or the payload of each packet of RTP, begins with: its number, and the time in nanoseconds, each of eight octets, most significant first.
+/// Octets that each datagram, or the payload of each packet of RTP, begins with: its number, and the time in
+/// nanoseconds, each of eight octets, most significant first.
 pub const HEADER_LEN: usize = 16;
 
 /// What a [`UdpSource`] does.
@@ -37,7 +38,8 @@ pub struct UdpSourceConfig {
     pub message: u32,
     /// Datagrams in a session; without end where `None`.
     pub count: Option<u64>,
-    /// From one datagram to the next, as so many octets at so many bits per second; not 0. The mean, where they come at random.
+    /// From one datagram to the next, as so many octets at so many bits per second; not 0. The mean, where they come at
+    /// random.
     pub bits_per_second: u64,
     /// Whether they come at random: a Poisson process.
     pub poisson: bool,
@@ -214,7 +216,8 @@ impl UdpSource {
         media.map_or(message, |media| media.place(sent, message).octets)
     }
 
-    /// What the next packet of RTP of a session begins with. Its timestamp is of when its frame leaves, as its rate says.
+    /// What the next packet of RTP of a session begins with. Its timestamp is of when its frame leaves, as its rate
+    /// says.
     fn front(&mut self, number: u32, media: Media) -> Vec<u8> {
         let UdpSourceConfig { message, bits_per_second, .. } = self.config;
         let Some(session) = self.session(number) else {
@@ -235,7 +238,8 @@ impl UdpSource {
         octets
     }
 
-    /// When the next datagram leaves. Time is counted while it sends: what is left to wait when a burst ends is waited in the next one.
+    /// When the next datagram leaves. Time is counted while it sends: what is left to wait when a burst ends is waited
+    /// in the next one.
     fn next(&mut self, number: u32, cx: &mut Context<'_>) -> Instant {
         let now = cx.now();
         let UdpSourceConfig { message, bits_per_second, poisson, bursts, media, .. } = self.config;

@@ -28,7 +28,8 @@ const OCTETS: u32 = 4_000_000;
 pub(crate) const MEMORY: u64 = 1 << 30;
 /// What is there by then has had 12,000 packets to grow.
 const START: Duration = Duration::from_secs(3);
-/// What IP and TCP take for each packet that reaches them, in picoseconds: 100 us together. And for each that they send.
+/// What IP and TCP take for each packet that reaches them, in picoseconds: 100 us together. And for each that they
+/// send.
 const ARRIVAL: u64 = 50_000_000;
 const DEPARTURE: u64 = 10_000_000;
 
@@ -268,8 +269,8 @@ pub(crate) fn compared(
     (longer, kept)
 }
 
-/// Holds the transfer to 110 % of the time that it takes alone, and what the host keeps to half-open callers and fragments as
-/// configured, to `connections` beside the one that is watched, and to `heap` octets in all.
+/// Holds the transfer to 110 % of the time that it takes alone, and what the host keeps to half-open callers and
+/// fragments as configured, to `connections` beside the one that is watched, and to `heap` octets in all.
 pub(crate) fn harmless(version: Version, attack: impl Attack + 'static, connections: usize, heap: usize) -> Kept {
     harmless_with(version, attack, connections, heap, MEMORY)
 }

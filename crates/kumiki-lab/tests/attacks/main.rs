@@ -1,9 +1,10 @@
-//! Attacks on a host on which a packet costs CPU time: what they fill is bounded, and a connection beside them keeps nine tenths
-//! of its rate.
+//! Attacks on a host on which a packet costs CPU time: what they fill is bounded, and a connection beside them keeps
+//! nine tenths of its rate.
 //!
-//! Somebody on the path puts packets in front of the host, 4000 in a second, two fifths of what the host could take if it did
-//! nothing else. With the transfer and an answer to each it is busy for nine tenths of its time, so an attack that draws more than
-//! that shows in the rate. Memory is counted twice: by what the layers say, and by what the allocator gave.
+//! Somebody on the path puts packets in front of the host, 4000 in a second, two fifths of what the host could take if
+//! it did nothing else. With the transfer and an answer to each it is busy for nine tenths of its time, so an attack
+//! that draws more than that shows in the rate. Memory is counted twice: by what the layers say, and by what the
+//! allocator gave.
 //!
 //! | attack | the tests here, and in `kumiki_inet::tcp::tests::attacks` |
 //! |---|---|

@@ -1,4 +1,5 @@
-//! A whole transfer with accurate feedback, as tshark reads it: no option is malformed, all sums are right, and the counters are what came.
+//! A whole transfer with accurate feedback, as tshark reads it: no option is malformed, all sums are right, and the
+//! counters are what came.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: what fails stops it")]
 

@@ -72,8 +72,8 @@ pub(crate) fn octets(run: &Run) -> Vec<u8> {
     capture::pcapng(&run.captured, Vec::new()).unwrap()
 }
 
-/// What tshark reads in each packet of `capture`: one row per packet, one text per field, several values of a field joined
-/// by `;`. `None`, with the reason printed, where there is no tshark and `KUMIKI_REQUIRE_TSHARK` is not set.
+/// What tshark reads in each packet of `capture`: one row per packet, one text per field, several values of a field
+/// joined by `;`. `None`, with the reason printed, where there is no tshark and `KUMIKI_REQUIRE_TSHARK` is not set.
 pub(crate) fn tshark(name: &str, capture: &[u8], fields: &[&str]) -> Option<Vec<Vec<String>>> {
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.pcapng"));
     std::fs::write(&file, capture).unwrap();

@@ -1,5 +1,5 @@
-//! TCP above devices that cut and put together: a transfer is whole on good and on bad lines, and on the line there are only
-//! packets.
+//! TCP above devices that cut and put together: a transfer is whole on good and on bad lines, and on the line there are
+//! only packets.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: what fails stops it")]
 

@@ -1,5 +1,5 @@
-//! Two clocks: the same graphs with the same programs, in virtual time and in an executor that polls late and unevenly. The
-//! octets that arrive are the same.
+//! Two clocks: the same graphs with the same programs, in virtual time and in an executor that polls late and unevenly.
+//! The octets that arrive are the same.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: what fails stops it")]
 

@@ -9,8 +9,8 @@ use kumiki_lab::reproduce::Runner;
 
 use crate::arrange::{parse, point, profiles};
 
-/// Two networks far from each other: bulk, calls, datagrams and a ping across, with a queue that drops at random, an event of a host, and a line within
-/// one of them whose rate changes.
+/// Two networks far from each other: bulk, calls, datagrams and a ping across, with a queue that drops at random, an
+/// event of a host, and a line within one of them whose rate changes.
 const SCENARIO: &str = r#"
 title = "Two networks"
 host.a = { count = 3, graph = ["ip", "l0"] }

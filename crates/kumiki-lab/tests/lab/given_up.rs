@@ -144,7 +144,8 @@ fn what_calls_that_nobody_answers_have_sent_is_in_their_rows() {
         assert_eq!(counted(load), [Some(9), counter("retransmissions"), counter("timeouts")], "{kind}");
         assert_eq!(load.bound_by, "opening", "{kind}");
     }
-    // Sessions that begin when the line is gone, beside one that had been open before. The last was given up after two minutes and does not keep the others waiting.
+    // Sessions that begin when the line is gone, beside one that had been open before. The last was given up after two
+    // minutes and does not keep the others waiting.
     let load = r#"load.t = { kind = "ttcp", from = "a", to = "b", message = "8 KiB", count = 100, sessions = 3, stagger = "600 ms" }"#;
     let of = outcome(load, DOWN, 2000);
     let sent: Vec<Option<u64>> = of.rows[2..].iter().map(|row| row.segments_sent).collect();
@@ -153,7 +154,8 @@ fn what_calls_that_nobody_answers_have_sent_is_in_their_rows() {
     assert!(of.rows[..2].iter().all(|row| row.measured_s < 1.0), "{:?}", of.rows[0]);
 }
 
-/// A load that never had a connection is a failure where there is no other, or where it was refused, whatever its kind; its rows are there in any case.
+/// A load that never had a connection is a failure where there is no other, or where it was refused, whatever its kind;
+/// its rows are there in any case.
 #[test]
 fn a_load_without_a_connection_has_rows() {
     let down = r#"{ at = "0 s", link = "line", up = false }"#;
@@ -176,7 +178,8 @@ fn a_load_without_a_connection_has_rows() {
     }
 }
 
-/// Whatever a load is, what was not there on its way is why it did not begin, or end, and it is told what would be right.
+/// Whatever a load is, what was not there on its way is why it did not begin, or end, and it is told what would be
+/// right.
 #[test]
 fn loads_that_do_not_end_say_which_line_or_host_was_missing() {
     let down = r#"{ at = "0 s", link = "line", up = false }"#;

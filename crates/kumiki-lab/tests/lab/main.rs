@@ -1,4 +1,5 @@
-//! Tests of the laboratory through its public surface, in one program: many wait, and do so beside each other. What counts the memory of its process is a program of its own.
+//! Tests of the laboratory through its public surface, in one program: many wait, and do so beside each other. What
+//! counts the memory of its process is a program of its own.
 
 mod accurate_ecn;
 mod arrange;

@@ -1,4 +1,5 @@
-//! Over which time and of what each value is: of loads that write for a part of it, of echoes, of datagrams that never arrive, of transfers that overlap.
+//! Over which time and of what each value is: of loads that write for a part of it, of echoes, of datagrams that never
+//! arrive, of transfers that overlap.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: what fails stops it")]
 
@@ -53,12 +54,14 @@ fn of_datagrams_into_a_line_that_goes_those_are_lost_that_left_while_it_was_meas
         (numbers[0], numbers[1], numbers[2])
     };
     assert_eq!(lost(&format!("{down}]")), (2500, 0, 2500));
-    // From 4 s on it is there again: half of them come, but for the 12 or so that are on the line at the end; those that are on it at 4 s come, too.
+    // From 4 s on it is there again: half of them come, but for the 12 or so that are on the line at the end; those
+    // that are on it at 4 s come, too.
     let (sent, received, lost) = lost(&format!("{down}, {{ at = \"4 s\", link = \"line\", up = true }}]"));
     assert!(sent == 2500 && (1235..=1251).contains(&lost) && sent - received - lost < 20, "{sent} {received} {lost}");
 }
 
-/// A queue of 50 frames before a line that takes half of what comes: 50 wait when the measurement begins, and when it ends.
+/// A queue of 50 frames before a line that takes half of what comes: 50 wait when the measurement begins, and when it
+/// ends.
 #[test]
 fn what_is_told_of_datagrams_adds_up() {
     let line = r#"link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "2.5 Mb/s", queue_frames = 50 }"#;
@@ -101,7 +104,8 @@ run = { warm_up = "3 s", duration = "4 s" }
     assert!(least > 15.0 && (least / round_trip["min"] - 1.0).abs() < 0.01, "{note} {round_trip:?}");
 }
 
-/// With long packets a workstation almost fills the line: its CPU binds, and a faster one brings what is left of the line.
+/// With long packets a workstation almost fills the line: its CPU binds, and a faster one brings what is left of the
+/// line.
 #[test]
 fn what_a_faster_host_can_bring_is_told_where_the_line_is_next() {
     let ran = |mtu: &str| {
@@ -210,8 +214,9 @@ run = { warm_up = "1 s", duration = "2 s" }
     assert_eq!(["bulk", "small"].map(|name| load(&rows, name).bound_by.as_str()), ["host", "send buffer"]);
 }
 
-/// Two connections over one line, of which one has a small window and a long file, and one a large window and a short file. While both are there the one
-/// has less than its share, and so does not wait for the line, which the other fills.
+/// Two connections over one line, of which one has a small window and a long file, and one a large window and a short
+/// file. While both are there the one has less than its share, and so does not wait for the line, which the other
+/// fills.
 #[test]
 fn a_transfer_is_compared_with_those_that_it_meets_while_it_meets_them() {
     let line = r#"
@@ -229,7 +234,8 @@ load.small = { kind = "ttcp", from = "a", to = "b", message = "8 KiB", count = 2
     }
 }
 
-/// A buffer has room for two messages, and half of the time goes by for want of an acknowledgment of the first, half for want of room.
+/// A buffer has room for two messages, and half of the time goes by for want of an acknowledgment of the first, half
+/// for want of room.
 #[test]
 fn of_two_limits_that_held_equally_long_it_is_the_one_before_the_other() {
     let run = |buffer: &str| {
@@ -294,7 +300,8 @@ run = { warm_up = "2 s", duration = "10 s" }
     assert!((1.9..3.0).contains(&silent), "{silent}");
 }
 
-/// A call of a connection of its own, in the order of its parts: 60 and 60 octets to open it, and 121.47 ms with it until the answer is there; 20.02 ms more until the end is acknowledged.
+/// A call of a connection of its own, in the order of its parts: 60 and 60 octets to open it, and 121.47 ms with it
+/// until the answer is there; 20.02 ms more until the end is acknowledged.
 const CALLS: &str = r#"
 link.line = { ends = ["a", "b"], medium = "point-to-point", rate = "50 Mb/s", propagation = "10 ms" }
 load.call = { kind = "rpc", from = "a", to = "b", message = "200 B", response = "20 kB", count = 1, sessions = 20, stagger = "200 ms" }
@@ -354,7 +361,8 @@ run = { duration = "2 s", interval = "20 ms" }
     assert_eq!(busy[60], 0.0);
 }
 
-/// A call of a megabyte, on which the processor works for some 98 % of the time: in the rest the request is on its way, and there is nothing to work on.
+/// A call of a megabyte, on which the processor works for some 98 % of the time: in the rest the request is on its way,
+/// and there is nothing to work on.
 #[test]
 fn a_processor_holds_a_call_though_it_rests_between_two() {
     let text = r#"
@@ -420,7 +428,8 @@ fn datagrams_that_wait_are_not_lost_where_none_ever_arrived() {
     assert!((1200..1230).contains(&lost), "{note}");
 }
 
-/// In each interval a load has retransmitted what its flows have, and in all of them what its row says; echoes send nothing again.
+/// In each interval a load has retransmitted what its flows have, and in all of them what its row says; echoes send
+/// nothing again.
 #[test]
 fn what_a_load_sends_again_over_time_is_the_sum_of_its_flows() {
     let text = r#"
@@ -454,7 +463,8 @@ run = { duration = "4 s", interval = "500 ms" }
     assert_eq!(of(SampleOf::Load, "echo"), [None; 8]);
 }
 
-/// Over time a transfer has what its row has: neither its lost SYNs, nor what is lost of its close. The line is not there at first, and for a while in the middle and at the end.
+/// Over time a transfer has what its row has: neither its lost SYNs, nor what is lost of its close. The line is not
+/// there at first, and for a while in the middle and at the end.
 #[test]
 fn what_a_transfer_sends_again_over_time_is_what_its_row_has() {
     let text = r#"
@@ -485,8 +495,9 @@ fn frames(run: &Run, names: &[&str], (from, to): (Instant, Instant)) -> u64 {
     hosts.flat_map(|host| &host.seen).filter(|it| it.down && it.at >= from && it.at <= to).count() as u64
 }
 
-/// A transfer is measured from its opening to its end: what its call, its association or the close of its connection had it send again does not count. The line is not
-/// there at first, for a while in the middle, and when the last acknowledgment of the close would come.
+/// A transfer is measured from its opening to its end: what its call, its association or the close of its connection
+/// had it send again does not count. The line is not there at first, for a while in the middle, and when the last
+/// acknowledgment of the close would come.
 #[test]
 fn a_transfer_counts_what_it_sends_again_while_it_is_measured() {
     const LINE: &str = r#"
@@ -520,7 +531,8 @@ run = { duration = "60 s" }
     }
 }
 
-/// Two loads over one line, one of them in datagrams of another size, and calls: all of them together fill it, and have a limit that says so.
+/// Two loads over one line, one of them in datagrams of another size, and calls: all of them together fill it, and have
+/// a limit that says so.
 #[test]
 fn loads_that_share_a_line_have_a_limit_together() {
     let line = "link.line = { ends = [\"a\", \"b\"], medium = \"point-to-point\", rate = \"10 Mb/s\", propagation = \"5 ms\", queue_frames = 40 }\nrun = { warm_up = \"1 s\", duration = \"4 s\" }\n";

@@ -501,7 +501,8 @@ fn queues_in_products_are_told_rightly() {
     assert!(long.contains("frames of 1500 B, and no queue has more than 4294967295"), "{long}");
 }
 
-/// Programs of real hosts need no way to each other, and that there is none explains no queue of a line over which nothing goes.
+/// Programs of real hosts need no way to each other, and that there is none explains no queue of a line over which
+/// nothing goes.
 #[test]
 fn a_queue_in_products_of_a_line_that_nobody_uses_is_refused_beside_real_hosts_apart() {
     let apart = "title = \"x\"\n\
@@ -544,7 +545,8 @@ fn queues_in_products_are_of_rings_and_of_sonet_too() {
         let points = document.points(&Choice::default()).map_err(|fault| panic!("{fault}")).unwrap();
         points[0].scenario.queues_of_paths.values().next().cloned().unwrap()
     };
-    // Around it: two stations, each 1 us of latency and 4 ms of fibre, and 10 ms for the token; 100 Mb/s of 18.002 ms, twice, are 450,050 octets.
+    // Around it: two stations, each 1 us of latency and 4 ms of fibre, and 10 ms for the token; 100 Mb/s of 18.002 ms,
+    // twice, are 450,050 octets.
     let ring = "ring.r = { ends = [\"a.f0\", \"b.f0\"], medium = \"fddi\", propagation = \"4 ms\", latency = \"1 us\", ttrt = \"10 ms\"";
     let told = reckoned(&hosts("\"arp\", \"llc_snap\", \"fddi\"", "f0", ring));
     assert!(told.contains("301 frames of 1500 B: 100 Mb/s of a least round trip of 18.002 ms"), "{told}");

@@ -171,7 +171,8 @@ fn a_line_that_stands_still_is_no_queue() {
     assert!(outcome.notes.iter().any(|note| note == told), "{:?}", outcome.notes);
 }
 
-/// What waits before the narrow line when the wide one before it goes comes all the same, and so more than both carry together from then on.
+/// What waits before the narrow line when the wide one before it goes comes all the same, and so more than both carry
+/// together from then on.
 #[test]
 fn where_more_came_from_a_queue_than_lines_carried_there_is_no_limit() {
     let text = r#"

@@ -1,4 +1,5 @@
-//! The TOML that pages show is taken as it stands: whole scenarios by themselves, parts of one beside what they are a part of.
+//! The TOML that pages show is taken as it stands: whole scenarios by themselves, parts of one beside what they are a
+//! part of.
 
 #![expect(clippy::string_slice, reason = "a test: what fails stops it")]
 

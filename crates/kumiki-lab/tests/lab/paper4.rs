@@ -149,8 +149,9 @@ fn without_prices_the_seven_layers_fill_the_line() {
     }
 }
 
-/// Papers 4 and 5: the last, short segment waits for the acknowledgment of the one before it, and that for its timer of 40 ms, where the number
-/// of segments before it is odd. With 2 MB it is not; with 2 kB only for a get, because F-WRITE request goes before what is put in a segment of its own.
+/// Papers 4 and 5: the last, short segment waits for the acknowledgment of the one before it, and that for its timer of
+/// 40 ms, where the number of segments before it is odd. With 2 MB it is not; with 2 kB only for a get, because F-WRITE
+/// request goes before what is put in a segment of its own.
 #[test]
 fn nagles_algorithm_waits_once_for_a_delayed_acknowledgment_around_a_file_on_tcp() {
     let took = |way: &str, file: &str, coalesce: &str, delay: &str| {

@@ -1,5 +1,5 @@
-//! What papers 1, 2, 3 and 5 print or say, and what Kumiki must therefore show. Tolerances are those stated in the scenarios'
-//! sources: a printed value with its stated room, or the paper's own words.
+//! What papers 1, 2, 3 and 5 print or say, and what Kumiki must therefore show. Tolerances are those stated in the
+//! scenarios' sources: a printed value with its stated room, or the paper's own words.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "what fails here fails the test")]
 
@@ -61,7 +61,8 @@ fn longer_packets_are_faster_up_to_the_bound_of_the_line() {
     }
 }
 
-/// 8 KB windows, 8 KB writes, acknowledgments delayed by 50 ms: one such wait, whatever the count, and none where nothing is delayed.
+/// 8 KB windows, 8 KB writes, acknowledgments delayed by 50 ms: one such wait, whatever the count, and none where
+/// nothing is delayed.
 #[test]
 fn the_8192_row_rises_with_the_count_because_one_acknowledgment_is_late() {
     let taken_ms = |count: u32, set: &[&str]| {
@@ -206,8 +207,8 @@ fn small_messages_collapse_with_nagle_and_not_without_and_the_timer_ends_each_wa
     }
 }
 
-/// In the receiver's trace: whenever nothing happened for 10 ms, the next thing is an acknowledgment that the timer sends;
-/// and these waits fill nearly all of the time.
+/// In the receiver's trace: whenever nothing happened for 10 ms, the next thing is an acknowledgment that the timer
+/// sends; and these waits fill nearly all of the time.
 fn each_wait_is_ended_by_the_timer(set: &[&str]) {
     let options = Options { traces: true, ..Options::default() };
     let run = run(&scenario("paper5-fig2"), set, 1, &options);
@@ -260,7 +261,8 @@ fn measured_at(name: &str, words: &[(&str, &str)], set: &[&str]) -> Measured {
 /// Of XTP's and TCP's long runs: what is slowest to come to its rate, XTP over 200 ms, is there after 4 s.
 const STEADY: &str = "run.warm_up=6 s";
 
-/// A point of paper 3's figure 3, measured for less time than there: from 4 s on the rate of XTP is the same to a thousandth.
+/// A point of paper 3's figure 3, measured for less time than there: from 4 s on the rate of XTP is the same to a
+/// thousandth.
 fn delayed(series: &str, algorithm: &str, rtt_ms: u32) -> Measured {
     delayed_on(series, algorithm, rtt_ms, &[])
 }
@@ -298,8 +300,9 @@ fn xtp_is_flat_and_dips_at_no_delay_only_as_the_paper_measures() {
     }
 }
 
-/// Beyond the knee the rate is W_eff in each RTT, sending and handling of a segment, and wait for its acknowledgment. Of these W_eff and the wait
-/// are counted; what sending and handling take is found at one delay and holds at all others.
+/// Beyond the knee the rate is W_eff in each RTT, sending and handling of a segment, and wait for its acknowledgment.
+/// Of these W_eff and the wait are counted; what sending and handling take is found at one delay and holds at all
+/// others.
 #[test]
 fn beyond_the_knee_tcp_is_bound_by_its_window() {
     use kumiki_lab::experiment::WindowUse;
@@ -426,8 +429,9 @@ fn a_stream_is_late_where_windows_are_longer_than_its_playout_delay() {
     // Fifteen windows of 16 KB are 15 ms of the line: too much for 10 ms of playout.
     let (received, late, ..) = media(&["window=16 KiB", "sessions=15", "load.video.playout=10 ms"]);
     assert!(late > received / 2, "{late} of {received}");
-    // What is counted by sequence numbers of 16 bits (RFC 3550) and by those of the lab is the same, but for what was under way when the measurement began: of
-    // that the lab counts no loss. Some 700 packets leave in 300 ms, and their way takes some 2 ms.
+    // What is counted by sequence numbers of 16 bits (RFC 3550) and by those of the lab is the same, but for what was
+    // under way when the measurement began: of that the lab counts no loss. Some 700 packets leave in 300 ms, and their
+    // way takes some 2 ms.
     let (received, _, lost, units, missing) = media(&["window=16 KiB", "sessions=4", "link.two.impair={loss=0.001}"]);
     assert_eq!(received, units);
     assert!(missing <= lost && lost - missing <= 5, "{missing} {lost}");

@@ -1,4 +1,5 @@
-//! Hosts that are real: what they send crosses the world at the times of its lines, octet by octet, and what cannot be is refused.
+//! Hosts that are real: what they send crosses the world at the times of its lines, octet by octet, and what cannot be
+//! is refused.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test: what fails stops it")]
 
@@ -79,7 +80,8 @@ fn real_hosts_take_the_places_of_hosts_of_any_scenario() {
     let came = left(&mut world, at(100_000));
     let [(1, _, got)] = came.as_slice() else { panic!("{came:?}") };
     assert_eq!((got[8], &got[12..]), (8, &octets[12..]));
-    // Cells make room for no more than 135.6 Mb/s; then 1020 octets and 9 of framing at 100 Mb/s, and 1.1 ms of propagation.
+    // Cells make room for no more than 135.6 Mb/s; then 1020 octets and 9 of framing at 100 Mb/s, and 1.1 ms of
+    // propagation.
     let took = came[0].1.saturating_since(Instant::ZERO).as_secs_f64() * 1e6;
     assert!((1_100.0 + 82.3 + 60.0..1_100.0 + 82.3 + 75.0).contains(&took), "{took}");
     // The gateway takes what is for anybody.
@@ -185,7 +187,8 @@ fn emulated_hosts_answer_echoes() {
     }
 }
 
-/// What waits is bounded where the scenario says nothing, before frames and before cells: whoever writes faster than a line carries fills no memory.
+/// What waits is bounded where the scenario says nothing, before frames and before cells: whoever writes faster than a
+/// line carries fills no memory.
 #[test]
 fn what_waits_in_real_time_is_bounded() {
     let tun = "host.a.real.run=[\"true\"]";

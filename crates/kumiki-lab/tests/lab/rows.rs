@@ -30,7 +30,8 @@ fn of(rows: &[Row], scope: Scope) -> Vec<&Row> {
     rows.iter().filter(|row| row.scope == scope).collect()
 }
 
-/// What waits behind a segment that was lost is read at once when that has come, and more than the line can have carried since.
+/// What waits behind a segment that was lost is read at once when that has come, and more than the line can have
+/// carried since.
 #[test]
 fn what_waited_behind_a_lost_segment_has_no_limit() {
     let text = r#"
@@ -218,7 +219,8 @@ run.duration = "60 s"
     assert!(rows[0].jain.unwrap() > 0.999);
 }
 
-/// More is sent than ever arrives, over two lines of which one changes as the measurement begins, or a second before its end.
+/// More is sent than ever arrives, over two lines of which one changes as the measurement begins, or a second before
+/// its end.
 #[test]
 fn the_limit_has_what_is_on_the_way_when_a_line_changes() {
     let text = r#"
@@ -631,7 +633,8 @@ run = { warm_up = "5 s", duration = "20 s" }
     assert_eq!(of("far").bound_by, "congestion window after a loss");
 }
 
-/// Measured is from an arrival to an arrival, and what happens to the line after the last of them takes nothing from what it could carry.
+/// Measured is from an arrival to an arrival, and what happens to the line after the last of them takes nothing from
+/// what it could carry.
 #[test]
 fn what_a_line_allows_is_of_the_very_time_that_is_measured() {
     let line = ALONE.replace("10 ms", "5 ms");
@@ -762,7 +765,8 @@ fn a_total_of_what_was_not_there_at_one_time_is_told() {
     let file = r#"kind = "ttcp", from = "a", to = "b", message = "8000 B", count = 125, start = "${start}""#;
     let (row, note) = more(&file.replace("${start}", "4 s"));
     let note = note.unwrap();
-    // From the opening of the first, 20 ms after the beginning, to the end of the second, which is as long after its own.
+    // From the opening of the first, 20 ms after the beginning, to the end of the second, which is as long after its
+    // own.
     let time = 4.0 + row.measured_s;
     let rate = 16.0 / time;
     assert!(
@@ -814,7 +818,8 @@ fn what_keeps_its_time_where_a_line_becomes_slower_is_no_more_than_the_limit() {
     }
 }
 
-/// The way back is down while the connection is opened: SYN,ACKs are lost and retransmitted, by the timer and since the SYN comes again. Both ends of calls count, from their first segment on.
+/// The way back is down while the connection is opened: SYN,ACKs are lost and retransmitted, by the timer and since the
+/// SYN comes again. Both ends of calls count, from their first segment on.
 #[test]
 fn what_answers_a_call_counts_from_its_first_answer_on() {
     let load = r#"kind = "rpc", from = "a", to = "b", message = "200 B", response = "500 B", think = "400 ms", start = "500 ms""#;

@@ -121,8 +121,8 @@ fn cells_lost_on_a_line_are_missing_at_the_switch() {
 
 #[test]
 fn the_size_of_a_batch_decides_nothing_where_each_segment_is_acknowledged() {
-    // Settling decides when to acknowledge and to announce the window. Here every segment is acknowledged as it comes, so
-    // there is nothing left to decide.
+    // Settling decides when to acknowledge and to announce the window. Here every segment is acknowledged as it comes,
+    // so there is nothing left to decide.
     let set = [
         "board=zero",
         "window=64 KiB",
@@ -308,8 +308,9 @@ fn wrong_impairments_are_faults_with_their_place() {
     }
 }
 
-/// Slow start into a queue of 6000 frames leaves holes in a window of 24 MiB by the thousand. What was lost is lost once: the receiver
-/// has offered the window, and keeps what comes of it. The overshoot is over after the first seconds.
+/// Slow start into a queue of 6000 frames leaves holes in a window of 24 MiB by the thousand. What was lost is lost
+/// once: the receiver has offered the window, and keeps what comes of it. The overshoot is over after the first
+/// seconds.
 #[test]
 fn a_long_fat_pipe_loses_nothing_at_its_receiver() {
     let text = r#"
@@ -363,7 +364,8 @@ fn loads_beside_each_other_are_measured_over_the_same_time() {
     assert_eq!(times, [2.0, 2.0]);
 }
 
-/// The runs behind an interval are independent only where what one line loses with one seed is not what another line loses with the next.
+/// The runs behind an interval are independent only where what one line loses with one seed is not what another line
+/// loses with the next.
 #[test]
 fn lines_whose_names_differ_in_a_letter_lose_other_packets_in_every_run() {
     let text = |line: &str| {

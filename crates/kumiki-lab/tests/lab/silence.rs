@@ -41,7 +41,8 @@ fn a_silence_before_the_first_octet_is_one() {
     let units = r#"kind = "udp", from = "a", to = "b", message = "1000 B", rate = "1 Mb/s""#;
     let streams = ["kind = \"netperf\"", "kind = \"ttcp\", count = 160", "kind = \"rpc\"", "kind = \"rpc\", count = 9"];
     let of_streams = streams.map(|kind| format!("{kind}, {APPS}"));
-    // When it is down, and how long the silence is: until the timer has run out often enough, or the next datagram comes.
+    // When it is down, and how long the silence is: until the timer has run out often enough, or the next datagram
+    // comes.
     let all = of_streams.iter().map(|load| (load.as_str(), "25 ms", 0.64..0.86));
     for (load, down, silence) in all.chain([(units, "0 s", 0.6..0.62), (FILE, "165 ms", 0.43..1.1)]) {
         let of = outcome(load, (down, "600 ms"), "5 s");
@@ -55,7 +56,8 @@ fn a_silence_before_the_first_octet_is_one() {
     }
 }
 
-/// Of echoes what they have is shown: how long none was answered, and which part was lost; and that is what a scenario of them alone shows.
+/// Of echoes what they have is shown: how long none was answered, and which part was lost; and that is what a scenario
+/// of them alone shows.
 #[test]
 fn echoes_are_told_by_their_silence_and_by_what_was_lost() {
     let ping = r#"kind = "ping", from = "a", to = "b", interval = "50 ms""#;
@@ -66,7 +68,8 @@ fn echoes_are_told_by_their_silence_and_by_what_was_lost() {
         let part = note.split(", ").find_map(|part| part.split(';').next()?.strip_suffix(what)).unwrap();
         part.parse().unwrap()
     };
-    // One that asks each 50 ms hears nothing from the answer to one that left at 0.95 s, at most, to that of one that left at 3 s.
+    // One that asks each 50 ms hears nothing from the answer to one that left at 0.95 s, at most, to that of one that
+    // left at 3 s.
     let [silence, lost] = [of.rows[0].longest_gap_s.unwrap(), of.rows[0].lost_percent.unwrap()];
     assert!((2.0..2.11).contains(&silence), "{silence}");
     let (answered, gone) = (count(" answered"), count(" lost"));
@@ -110,8 +113,8 @@ fn nobody_is_silent_before_its_call() {
     }
 }
 
-/// TCP gives a connection up after some 15 minutes. A transfer is measured until its last octet then, so no silence is longer; what is measured from one time to another
-/// is silent until that.
+/// TCP gives a connection up after some 15 minutes. A transfer is measured until its last octet then, so no silence is
+/// longer; what is measured from one time to another is silent until that.
 #[test]
 fn no_silence_is_longer_than_what_was_measured() {
     let gap = |load: &str| {

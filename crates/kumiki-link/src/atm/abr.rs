@@ -7,11 +7,13 @@
 //! | In the network | [`super::switch::Feedback`]: marks in RM cells, or explicit rates |
 //! | Left out | rule 13 (use it or lose it, optional), notifications (BN) of destinations and switches, virtual sources, channels to several points, signalling: parameters are given, and nothing is negotiated |
 //!
-//! It stands in the adapter and not in a node of a graph: when a cell may leave is decided for each slot of the line, RM cells take slots between those of a PDU,
-//! and hosts of then had it in the chip that segments. Cells are what this crate is about; no family of protocols knows of ABR, and ABR of none.
+//! It stands in the adapter and not in a node of a graph: when a cell may leave is decided for each slot of the line,
+//! RM cells take slots between those of a PDU, and hosts of then had it in the chip that segments. Cells are what this
+//! crate is about; no family of protocols knows of ABR, and ABR of none.
 //!
-//! Each slot goes to a channel whose time has come, so at a rate below the line's every cell is a run of its own ([`crate::CellRun`] is cells in consecutive slots): an
-//! event for each cell and element on the way, where a PDU without ABR costs one.
+//! Each slot goes to a channel whose time has come, so at a rate below the line's every cell is a run of its own
+//! ([`crate::CellRun`] is cells in consecutive slots): an event for each cell and element on the way, where a PDU
+//! without ABR costs one.
 
 mod source;
 #[cfg(test)]
@@ -24,7 +26,8 @@ pub use source::{Next, Source};
 
 /// The parameters of a channel, by the names of the specification.
 ///
-/// Defaults are those of Table 5-5 of the specification as it is commonly cited; only Nrm, Trm and ADTF were found in texts that could be read.
+/// Defaults are those of Table 5-5 of the specification as it is commonly cited; only Nrm, Trm and ADTF were found in
+/// texts that could be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AbrConfig {
     /// Peak cell rate: no source sends faster.

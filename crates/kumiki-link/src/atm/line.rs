@@ -86,8 +86,8 @@ impl Line {
         self.pending.push_back((self.slots.at(run.slot + 1), run));
     }
 
-    /// Takes back the cells in the slots from `slot` on, none of which has begun. `next_free` is then the first slot that
-    /// nobody has: not always `slot`, since slots before it may have been left out.
+    /// Takes back the cells in the slots from `slot` on, none of which has begun. `next_free` is then the first slot
+    /// that nobody has: not always `slot`, since slots before it may have been left out.
     pub(super) fn withdraw(&mut self, slot: u64, next_free: u64, out: &mut Outlet) {
         self.next_free = next_free;
         while let Some((_, back)) = self.pending.back_mut() {

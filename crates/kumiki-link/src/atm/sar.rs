@@ -7,8 +7,8 @@
 //! | Available bit rate | [`super::abr`] |
 //! | Left out | OAM cells, traffic shaping other than that, corrupted-data delivery; AAL1 and AAL2 |
 //!
-//! The receiver of AAL5 does not know a cell's place in its PDU: it puts payloads of a channel together until one ends the
-//! PDU, and lets Length and CRC judge the result. That of AAL3/4 reads it in each cell.
+//! The receiver of AAL5 does not know a cell's place in its PDU: it puts payloads of a channel together until one ends
+//! the PDU, and lets Length and CRC judge the result. That of AAL3/4 reads it in each cell.
 
 pub mod aal34;
 mod abr;
@@ -54,7 +54,8 @@ pub struct SarConfig {
     /// Whether PDUs of different virtual channels are sent cell by cell in turn; otherwise one PDU after the other.
     pub interleave: bool,
     /// Whether all channels are of the available bit rate, and how: then cells are sent as each may, and
-    /// [`SarConfig::interleave`] says nothing. Otherwise the bit rate is unspecified, and RM cells that come are strangers.
+    /// [`SarConfig::interleave`] says nothing. Otherwise the bit rate is unspecified, and RM cells that come are
+    /// strangers.
     pub abr: Option<AbrConfig>,
     /// How many PDUs are taken from the host before they are sent; more are dropped, which [`Unit::Sent`] says.
     pub queue: usize,
@@ -69,8 +70,8 @@ pub struct SarConfig {
     pub max_sdu: usize,
     /// How many PDUs may be in reassembly at once; cells of others are dropped. With AAL3/4 single cells need no place.
     pub max_reassemblies: usize,
-    /// How long a PDU may stand still in reassembly. Found when the next cell of its channel, and with AAL3/4 of its MID,
-    /// comes, and with AAL3/4 when the place is needed.
+    /// How long a PDU may stand still in reassembly. Found when the next cell of its channel, and with AAL3/4 of its
+    /// MID, comes, and with AAL3/4 when the place is needed.
     pub timeout: Option<Duration>,
     /// Whether received SDUs carry the sum taken on the fly ([`kumiki_octets::Checksum::Sum`]).
     pub checksum_unit: bool,
@@ -105,20 +106,23 @@ impl SarConfig {
 
 /// Segmentation and reassembly hardware: SDUs on one side, cells on the other.
 ///
-/// Counters: `busy_ns`, how long its slots took in which a cell went, `pdus_out`, `cells_out` put on the line, `refused` SDUs that found the queue full, had no channel or cannot be
-/// sent, `cells_in`, `cells_in_vain` of PDUs of AAL5 that were not delivered, `pdus_in` delivered, those below, and `strangers`, units that do not belong at their port.
+/// Counters: `busy_ns`, how long its slots took in which a cell went, `pdus_out`, `cells_out` put on the line,
+/// `refused` SDUs that found the queue full, had no channel or cannot be sent, `cells_in`, `cells_in_vain` of PDUs of
+/// AAL5 that were not delivered, `pdus_in` delivered, those below, and `strangers`, units that do not belong at their
+/// port.
 ///
 /// With AAL5, of PDUs not delivered `crc`, `length`, `cpi`, `abort`, `oversize`, `timeout`; `no_context`, cells dropped
 /// because too many PDUs were in reassembly.
 ///
-/// With AAL3/4, of cells `sar_crc`, `sar_length` (LI not possible in such a segment; its PDU is lost), `stray` (belongs to
-/// no PDU in reassembly, be it that it never began or that it was given up), `no_context` (would have begun one too many);
-/// of PDUs `sequence` (a cell is missing or too many), `unfinished` (the next began under its MID), `tag`, `ba_size`
-/// (longer than promised), `length`, `cpi`, `alignment`, `abort`, `oversize` (promises to be longer than allowed),
-/// `timeout`.
+/// With AAL3/4, of cells `sar_crc`, `sar_length` (LI not possible in such a segment; its PDU is lost), `stray` (belongs
+/// to no PDU in reassembly, be it that it never began or that it was given up), `no_context` (would have begun one too
+/// many); of PDUs `sequence` (a cell is missing or too many), `unfinished` (the next began under its MID), `tag`,
+/// `ba_size` (longer than promised), `length`, `cpi`, `alignment`, `abort`, `oversize` (promises to be longer than
+/// allowed), `timeout`.
 ///
-/// With available bit rate, of RM cells `rm_forward`, `rm_backward` and `rm_out_of_rate` sent; `rm_in` come, `rm_congested` of them back with
-/// CI; `rm_overwritten`, which came before the one before them had been sent back; `rm_wrong`, damaged or of another protocol.
+/// With available bit rate, of RM cells `rm_forward`, `rm_backward` and `rm_out_of_rate` sent; `rm_in` come,
+/// `rm_congested` of them back with CI; `rm_overwritten`, which came before the one before them had been sent back;
+/// `rm_wrong`, damaged or of another protocol.
 pub struct Sar {
     transmitter: Sending,
     receiver: Receiving,

@@ -48,8 +48,8 @@ pub struct OutputConfig {
     pub efci: Option<u64>,
     /// Early packet discard: from how many waiting cells on no new PDU is let in.
     pub epd: Option<u64>,
-    /// Partial packet discard: after a lost cell the rest of its PDU is dropped, the last cell excepted, which tells the
-    /// receiver where the next PDU begins.
+    /// Partial packet discard: after a lost cell the rest of its PDU is dropped, the last cell excepted, which tells
+    /// the receiver where the next PDU begins.
     pub ppd: bool,
     /// What sources of ABR are told. Such an output looks at every cell for itself.
     pub feedback: Option<Feedback>,
@@ -107,11 +107,12 @@ struct LastRun {
 
 /// A switch: any number of ports, each an input and an output.
 ///
-/// Counters, over all ports: `cells_in`, `cells_out`, `unknown` (of no connection), `overflow`, `epd`, `ppd`, `efci` marked
-/// and `strangers`, units that are no cells. A cell sent to several points counts at each. Cells count as in or out when
-/// the run that promises them is handled. Where sources of ABR are told something also `rm`, RM cells that came, and `rm_marked`, those that
-/// say something else than before when they leave. Of each port that a channel leads to: `cells_out`, `drops` (the sum of the next three), `overflow`, `epd`,
-/// `ppd`, `efci`, and `busy_ns`, how long its slots took in which a cell went.
+/// Counters, over all ports: `cells_in`, `cells_out`, `unknown` (of no connection), `overflow`, `epd`, `ppd`, `efci`
+/// marked and `strangers`, units that are no cells. A cell sent to several points counts at each. Cells count as in or
+/// out when the run that promises them is handled. Where sources of ABR are told something also `rm`, RM cells that
+/// came, and `rm_marked`, those that say something else than before when they leave. Of each port that a channel leads
+/// to: `cells_out`, `drops` (the sum of the next three), `overflow`, `epd`, `ppd`, `efci`, and `busy_ns`, how long its
+/// slots took in which a cell went.
 pub struct Switch {
     latency: Duration,
     outputs: Vec<Output>,
@@ -126,7 +127,8 @@ pub struct Switch {
 }
 
 impl Switch {
-    /// A switch with one port per element of `outputs`, that takes `latency` from a cell's last bit to its output's queue.
+    /// A switch with one port per element of `outputs`, that takes `latency` from a cell's last bit to its output's
+    /// queue.
     #[must_use]
     pub fn new(latency: Duration, outputs: &[OutputConfig]) -> Self {
         Self {
@@ -210,8 +212,8 @@ impl Switch {
         }
     }
 
-    /// Writes into an RM cell that goes back to a source what the output has to say that sends the cells of that source: it is at the port by which
-    /// this one came.
+    /// Writes into an RM cell that goes back to a source what the output has to say that sends the cells of that
+    /// source: it is at the port by which this one came.
     fn mark(&mut self, now: Instant, from: PortVc, run: &mut CellRun) {
         self.rm += 1;
         let Some(mut rm) = rm_of(run).filter(|rm| rm.backward) else {

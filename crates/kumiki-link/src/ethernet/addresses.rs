@@ -78,7 +78,8 @@ impl Addresses {
         LearnResult::Learned
     }
 
-    /// Forgets the stations that have grown too old. Each is looked at once in a time of `ageing`, however many there are.
+    /// Forgets the stations that have grown too old. Each is looked at once in a time of `ageing`, however many there
+    /// are.
     fn forget(&mut self, now: Instant) {
         while let Some((_, station)) = self.looks.first().copied().filter(|(at, _)| *at <= now) {
             self.looks.pop_first();

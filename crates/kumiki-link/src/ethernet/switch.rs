@@ -7,9 +7,9 @@
 //! | Queues | none: what leaves goes to the line of the port, at whose end it waits; a line that has no room says so ([`Unit::Sent`]) |
 //! | Left out | the spanning tree: where lines go round, a frame for a group goes round for ever, and each round may make more of it, until queues are full; VLANs and priorities, pause frames, addresses set by hand |
 //!
-//! It learns the source of each good frame, whatever becomes of that. A frame is no good when it has no header, is longer than
-//! [`SwitchConfig::max_frame`], or comes from no station (from a group or from nobody). Destinations 01-80-C2-00-00-00 to 0F are for the
-//! switch itself, and go no further.
+//! It learns the source of each good frame, whatever becomes of that. A frame is no good when it has no header, is
+//! longer than [`SwitchConfig::max_frame`], or comes from no station (from a group or from nobody). Destinations
+//! 01-80-C2-00-00-00 to 0F are for the switch itself, and go no further.
 
 use std::collections::VecDeque;
 
@@ -39,8 +39,8 @@ pub struct SwitchConfig {
 }
 
 impl SwitchConfig {
-    /// A switch that takes no time, remembers for 300 s (which RFC 4188 says IEEE 802.1D recommends), and has room for 8192 stations and for frames of
-    /// [`MOST_FRAME`].
+    /// A switch that takes no time, remembers for 300 s (which RFC 4188 says IEEE 802.1D recommends), and has room for
+    /// 8192 stations and for frames of [`MOST_FRAME`].
     #[must_use]
     pub const fn new(ports: usize) -> Self {
         Self {
@@ -82,10 +82,11 @@ struct FrameDeparture {
 
 /// A switch: any number of ports.
 ///
-/// Counters: `frames_in`, and what became of each: `forwarded` to one port, `flooded` to all others, `filtered` (its destination is at the
-/// port that it came by), `reserved` (for the switch itself), `short`, `long` or from `no_station`. Of what left: `copies`, and `dropped`, for which the
-/// line of their port had no room. Of stations: `learned`, `moved` to another port, `aged` (forgotten), `table_full` (frames
-/// of a station for which there was no room). `strangers`: units that are no frames.
+/// Counters: `frames_in`, and what became of each: `forwarded` to one port, `flooded` to all others, `filtered` (its
+/// destination is at the port that it came by), `reserved` (for the switch itself), `short`, `long` or from
+/// `no_station`. Of what left: `copies`, and `dropped`, for which the line of their port had no room. Of stations:
+/// `learned`, `moved` to another port, `aged` (forgotten), `table_full` (frames of a station for which there was no
+/// room). `strangers`: units that are no frames.
 pub struct Switch {
     config: SwitchConfig,
     addresses: Addresses,

@@ -225,7 +225,8 @@ fn of_two_that_call_each_other_at_once_one_gets_through() {
     bench.dial(0, 0, "200");
     bench.dial(0, 1, "100");
     bench.until(2500);
-    // Port 0 is first, and finds port 1 busy with its own call; and so does port 1, for port 0 is free again but port 1 is not rung.
+    // Port 0 is first, and finds port 1 busy with its own call; and so does port 1, for port 0 is free again but port 1
+    // is not rung.
     assert_eq!(bench.take(), [(2000, 0, cleared(Cleared::Busy)), (2000, 0, ringing("200"))]);
 }
 

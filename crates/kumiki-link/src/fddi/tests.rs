@@ -1,5 +1,5 @@
-//! The ring against a plain model that follows the token from station to station, against figures worked out by hand, and
-//! against the bounds that the literature gives.
+//! The ring against a plain model that follows the token from station to station, against figures worked out by hand,
+//! and against the bounds that the literature gives.
 
 use proptest::prelude::*;
 
@@ -85,8 +85,8 @@ fn counter(ring: &Fddi, name: &str) -> u64 {
     counters.iter().find(|(it, _)| *it == name).unwrap().1
 }
 
-/// Three stations of 600 ns, with 1 us of fibre to the next each. The token leaves station 0 at time zero and comes to station 1
-/// after 1 us; that has waited for it.
+/// Three stations of 600 ns, with 1 us of fibre to the next each. The token leaves station 0 at time zero and comes to
+/// station 1 after 1 us; that has waited for it.
 #[test]
 fn a_frame_is_sent_when_the_token_comes_and_arrives_with_its_last_symbol() {
     let stations = [0, 1, 2].map(|number| station(number, 600, 1000));
@@ -123,7 +123,8 @@ fn a_frame_waits_in_the_queue_of_its_station_until_it_is_sent() {
     }
 }
 
-/// A token that nobody wants goes round and round: it is at station 2 at 1000 + 600 + 1000 = 2600 ns, and every 4800 ns again.
+/// A token that nobody wants goes round and round: it is at station 2 at 1000 + 600 + 1000 = 2600 ns, and every 4800 ns
+/// again.
 #[test]
 fn an_idle_token_is_where_it_would_be() {
     let stations = [0, 1, 2].map(|number| station(number, 600, 1000));
@@ -325,9 +326,9 @@ fn loaded(count: usize, busy: usize, information: usize, ttrt: Duration, millis:
     ring
 }
 
-/// What n loaded stations get of a ring with the target T and the latency D is n (T - D) / (n T + D) (R. Jain, "Performance
-/// Analysis of FDDI Token Ring Networks", SIGCOMM 1990). D is the way around and the tokens of those that send. Frames
-/// that are begun are ended, so short ones come near it.
+/// What n loaded stations get of a ring with the target T and the latency D is n (T - D) / (n T + D) (R. Jain,
+/// "Performance Analysis of FDDI Token Ring Networks", SIGCOMM 1990). D is the way around and the tokens of those that
+/// send. Frames that are begun are ended, so short ones come near it.
 #[test]
 fn loaded_stations_get_what_the_analysis_says() {
     for (count, busy, micros) in [(3, 1, 2000), (3, 2, 2000), (10, 10, 1000), (40, 20, 4000)] {

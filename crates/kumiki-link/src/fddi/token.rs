@@ -12,8 +12,8 @@ pub(super) struct Token {
 }
 
 impl Token {
-    /// When it comes to the station that is `way` from where it left, not before `since`, on a ring that takes `around`. A ring
-    /// without work is not followed turn by turn.
+    /// When it comes to the station that is `way` from where it left, not before `since`, on a ring that takes
+    /// `around`. A ring without work is not followed turn by turn.
     pub(super) fn comes(&self, way: Duration, around: Duration, since: Instant) -> Instant {
         let first = self.at + way;
         if first >= since {

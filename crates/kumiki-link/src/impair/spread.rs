@@ -14,12 +14,13 @@ pub enum Spread {
     /// Evenly from nothing to `jitter`.
     #[default]
     Uniform,
-    /// Around nothing with the standard deviation `jitter`: the sum of twelve even draws, so that none is more than six deviations
-    /// away. Nothing leaves before it has come: a deviation below the fixed delay ends there.
+    /// Around nothing with the standard deviation `jitter`: the sum of twelve even draws, so that none is more than six
+    /// deviations away. Nothing leaves before it has come: a deviation below the fixed delay ends there.
     Normal,
     /// Exponentially with the mean `jitter`.
     Exponential,
-    /// With a heavy tail: Lomax (Pareto from zero) of shape 4 and with the mean `jitter`; one in 360 is more than ten means.
+    /// With a heavy tail: Lomax (Pareto from zero) of shape 4 and with the mean `jitter`; one in 360 is more than ten
+    /// means.
     Pareto,
 }
 
@@ -51,8 +52,8 @@ fn normal(deviation: u64, rng: &mut Rng) -> i64 {
     i64::try_from((i128::from(deviation) * around) >> 32).unwrap_or(i64::MAX)
 }
 
-/// A run of draws each below the last: where its length is odd, its first is the fraction of the value, and runs of even length
-/// before it are the whole.
+/// A run of draws each below the last: where its length is odd, its first is the fraction of the value, and runs of
+/// even length before it are the whole.
 fn exponential(mean: u64, most: u64, rng: &mut Rng) -> u64 {
     for whole in 0..MOST {
         let first = rng.next_u64();

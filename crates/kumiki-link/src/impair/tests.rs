@@ -138,8 +138,8 @@ fn losses_come_as_often_as_said_and_gilberts_in_bursts() {
     assert!(lost > bursts * 7, "{lost} in {bursts}");
 }
 
-/// Gilbert and Elliott's chain against its theory. The state is bad for p/(p + r) of the time, and whether two units so many apart are lost
-/// goes together by (1 - p - r) to that power, which widens the error of the sample.
+/// Gilbert and Elliott's chain against its theory. The state is bad for p/(p + r) of the time, and whether two units so
+/// many apart are lost goes together by (1 - p - r) to that power, which widens the error of the sample.
 #[test]
 fn losses_in_bursts_are_those_of_the_stationary_chain() {
     const UNITS: u32 = 400_000;
@@ -368,8 +368,8 @@ proptest! {
     }
 }
 
-/// A frame with one octet at each of these times (in ms), with `before` until the change at `at` ms and `after` from there on; (time
-/// in ms, octet) as they leave.
+/// A frame with one octet at each of these times (in ms), with `before` until the change at `at` ms and `after` from
+/// there on; (time in ms, octet) as they leave.
 fn changed(before: Impairment, after: Impairment, at: u64, times: &[u64]) -> Vec<(u64, u8)> {
     let mut path = Impaired::new(before, Impairment::default(), 5);
     let (mut out, mut seen) = (Outlet::default(), Vec::new());

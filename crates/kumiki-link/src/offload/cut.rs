@@ -5,11 +5,11 @@ use kumiki_octets::{Message, Meta};
 use super::datagrams::{self, Datagrams};
 use super::{CWR, FIN, Headers, PSH, ROOM};
 
-/// Hands the packets of `whole` to `each`, in order; `whole` itself where it is a single packet. False where it should be
-/// cut and is nothing that can be: then there is no packet.
+/// Hands the packets of `whole` to `each`, in order; `whole` itself where it is a single packet. False where it should
+/// be cut and is nothing that can be: then there is no packet.
 ///
-/// The text is shared and read once, for the checksums, which are complete in every packet. What layers below IP put in front is
-/// repeated as it is.
+/// The text is shared and read once, for the checksums, which are complete in every packet. What layers below IP put in
+/// front is repeated as it is.
 pub fn cut(mut whole: Message, mut each: impl FnMut(Message)) -> bool {
     let meta = *whole.meta();
     let size = usize::from(meta.segment_size);

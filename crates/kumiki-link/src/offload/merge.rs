@@ -60,8 +60,9 @@ impl<T> Default for Merger<T> {
 }
 
 impl<T> Merger<T> {
-    /// One for packets that are handed to a device: only what comes one behind the other is put together, so that none change places, and
-    /// only what the device cuts into the same packets again; checksums of super-segments are left for it to write.
+    /// One for packets that are handed to a device: only what comes one behind the other is put together, so that none
+    /// change places, and only what the device cuts into the same packets again; checksums of super-segments are left
+    /// for it to write.
     #[must_use]
     pub fn for_device() -> Self {
         Self { is_for_device: true, ..Self::default() }
@@ -89,7 +90,8 @@ impl<T: Origin> Flow<T> {
         self.flags & PSH != 0 || text < self.size || self.headers.len + self.text + self.size > LONGEST
     }
 
-    /// The super-segment, as TCP's peer could have sent it if packets could be so long; for a device its checksum is yet to be written.
+    /// The super-segment, as TCP's peer could have sent it if packets could be so long; for a device its checksum is
+    /// yet to be written.
     fn whole(self, is_for_device: bool) -> (T, Message) {
         let Self { origin, headers, mut message, size, packets, text, sum, flags } = self;
         if packets > 1 {
@@ -115,8 +117,8 @@ impl<T: Origin> Flow<T> {
     }
 }
 
-/// Whether a packet with these control bits cannot be the first of several. ECE and CWR may be part of a counter, and are the same in all that
-/// is put together.
+/// Whether a packet with these control bits cannot be the first of several. ECE and CWR may be part of a counter, and
+/// are the same in all that is put together.
 const fn is_last(control_bits: u8) -> bool {
     control_bits & !(ECE | CWR) != ACK
 }
@@ -153,7 +155,8 @@ impl<T: Origin> Merger<T> {
             out(origin, packet);
             return;
         }
-        // Where nothing waits and nothing can follow, as with each packet of an exchange and whatever is no packet of TCP, no more is looked at.
+        // Where nothing waits and nothing can follow, as with each packet of an exchange and whatever is no packet of
+        // TCP, no more is looked at.
         let front = packet.front_at_least(40);
         if self.flows.is_empty() && (before_tcp(front).is_none() || control_bits(front).is_some_and(is_last)) {
             out(origin, packet);

@@ -1,4 +1,5 @@
-//! What a network card does for TCP: it cuts one super-segment into packets, and puts packets together again. Of UDP it only cuts.
+//! What a network card does for TCP: it cuts one super-segment into packets, and puts packets together again. Of UDP it
+//! only cuts.
 //!
 //! | | |
 //! |---|---|
@@ -15,20 +16,21 @@
 //! # What is on the link
 //!
 //! The packets are, octet for octet, those that TCP would have sent one by one: sequence numbers go on, PSH and FIN are
-//! on the last, CWR on the first (on all, where the message says that it is part of a counter of congestion marks), lengths and both checksums are each packet's own. Only IPv4's identification may differ:
-//! it counts up from that of the super-segment, unless that is 0 (which is what atomic datagrams have).
+//! on the last, CWR on the first (on all, where the message says that it is part of a counter of congestion marks),
+//! lengths and both checksums are each packet's own. Only IPv4's identification may differ: it counts up from that of
+//! the super-segment, unless that is 0 (which is what atomic datagrams have).
 //!
 //! # What is put together
 //!
 //! Packets of one direction of one connection that follow each other, with text, right checksums, and headers that
-//! differ in nothing but sequence number, length, identification and PSH; so acknowledgments, windows, timestamps and ECN
-//! bits are those of every one of them. PSH and a packet shorter than the others end the super-segment. What cannot be
-//! put together passes unchanged, after what was waiting of its connection.
+//! differ in nothing but sequence number, length, identification and PSH; so acknowledgments, windows, timestamps and
+//! ECN bits are those of every one of them. PSH and a packet shorter than the others end the super-segment. What cannot
+//! be put together passes unchanged, after what was waiting of its connection.
 //!
 //! # Datagrams
 //!
-//! What came from a device as one packet with many datagrams of UDP in it is cut the same way: each has its own lengths and checksum,
-//! and IPv4's identification counts up. Nothing here sends such.
+//! What came from a device as one packet with many datagrams of UDP in it is cut the same way: each has its own lengths
+//! and checksum, and IPv4's identification counts up. Nothing here sends such.
 
 mod cut;
 mod datagrams;
@@ -54,7 +56,8 @@ const TCP: u8 = 6;
 const UDP: u8 = 17;
 const TCP_LEN: usize = 20;
 
-/// Leaves the checksum of a super-segment to be written by what cuts it, which is how a device takes one. Anything else stays as it is.
+/// Leaves the checksum of a super-segment to be written by what cuts it, which is how a device takes one. Anything else
+/// stays as it is.
 fn leave_checksum(whole: &mut Message) {
     let Meta { segment_size, header_len, checksum, .. } = *whole.meta();
     let (len, total) = (usize::from(header_len), whole.len());
@@ -270,7 +273,8 @@ impl Headers {
         let [a, b, c, d] = seq.to_be_bytes();
         self.tcp_sum.add_words([
             sum.folded(),
-            // Of the length that IPv6 counts with 32 bits the upper 16 are zero, as a packet has no more than 65,535 octets.
+            // Of the length that IPv6 counts with 32 bits the upper 16 are zero, as a packet has no more than 65,535
+            // octets.
             narrow(self.len - self.ip + text),
             u16::from_be_bytes([a, b]),
             u16::from_be_bytes([c, d]),

@@ -13,7 +13,8 @@ use kumiki_wire::inet::virtio_net::{Kind, Partial, Segments};
 
 use super::{CWR, ROOM, cut, narrow};
 
-/// Notes at `packet`, which came behind `header`, what that says of it: how it is cut ([`Meta`]), and what is known of its checksum.
+/// Notes at `packet`, which came behind `header`, what that says of it: how it is cut ([`Meta`]), and what is known of
+/// its checksum.
 ///
 /// # Errors
 /// The header says of the packet what cannot be.
@@ -63,7 +64,8 @@ fn transport(header: &Header, kind: Kind, packet: &mut Message) -> Result<(usize
     Ok((len, flags))
 }
 
-/// What is said of `packet` to a device that does the rest by itself; `None` where it has to be [`cut`](super::cut()) before.
+/// What is said of `packet` to a device that does the rest by itself; `None` where it has to be [`cut`](super::cut())
+/// before.
 #[must_use]
 pub fn to_send(packet: &Message) -> Option<Header> {
     let Meta { segment_size, header_len, ace, checksum } = *packet.meta();

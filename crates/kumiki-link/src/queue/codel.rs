@@ -21,7 +21,8 @@ const MAXPACKET: u64 = 512;
 pub struct CodelConfig {
     /// How long frames may wait whatever comes.
     pub target: Duration,
-    /// For how long all must have waited longer than that, before one is given up: about the longest round trip; more than 0.
+    /// For how long all must have waited longer than that, before one is given up: about the longest round trip; more
+    /// than 0.
     pub interval: Duration,
     /// Whether frames whose senders allow it are marked instead.
     pub ecn: bool,

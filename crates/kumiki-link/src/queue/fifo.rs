@@ -44,11 +44,11 @@ impl DropTail {
     }
 }
 
-/// As [`DropTail`], and where so many frames wait those that come are marked, if they may be (RFC 3168 section 5). Those that
-/// may not be marked wait until there is no room.
+/// As [`DropTail`], and where so many frames wait those that come are marked, if they may be (RFC 3168 section 5).
+/// Those that may not be marked wait until there is no room.
 ///
-/// A step at the queue's present length, which is the simplest rule there is: no average (RED), no time ([`super::Codel`]), and one
-/// threshold for ECT(0) and ECT(1), so that it is no queue for L4S.
+/// A step at the queue's present length, which is the simplest rule there is: no average (RED), no time
+/// ([`super::Codel`]), and one threshold for ECT(0) and ECT(1), so that it is no queue for L4S.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MarkFrom {
     /// How much room there is.

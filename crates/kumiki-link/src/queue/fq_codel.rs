@@ -28,7 +28,8 @@ const AT_ONCE: usize = 64;
 pub struct FqCodelConfig {
     /// How long frames of a flow may wait whatever comes.
     pub target: Duration,
-    /// For how long all must have waited longer than that, before one is given up: about the longest round trip; more than 0.
+    /// For how long all must have waited longer than that, before one is given up: about the longest round trip; more
+    /// than 0.
     pub interval: Duration,
     /// Whether frames whose senders allow it are marked instead.
     pub ecn: bool,
@@ -82,8 +83,8 @@ impl Flow {
 
 /// Queues of flows.
 ///
-/// Counts `overlimit`, the drops for want of room: the others are the control law's; `new_flows`, how often an idle queue became a new
-/// one; and `sparse_frames`, those that were sent while theirs was new.
+/// Counts `overlimit`, the drops for want of room: the others are the control law's; `new_flows`, how often an idle
+/// queue became a new one; and `sparse_frames`, those that were sent while theirs was new.
 #[derive(Debug)]
 pub struct FqCodel {
     config: FqCodelConfig,

@@ -96,7 +96,8 @@ impl Pie {
         if self.held.frames == 0 { Duration::ZERO } else { self.current_qdelay }
     }
 
-    /// Does what was due every [`T_UPDATE`] until `now`. Delays change only when a frame comes or goes, which asks for this first.
+    /// Does what was due every [`T_UPDATE`] until `now`. Delays change only when a frame comes or goes, which asks for
+    /// this first.
     fn update(&mut self, now: Instant) {
         while self.next_update <= now {
             self.calculate_drop_prob();

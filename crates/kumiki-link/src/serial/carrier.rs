@@ -20,16 +20,16 @@ pub enum Carrier {
         /// Octets the line adds to each frame: flags, preamble, frame check sequence.
         overhead: u32,
     },
-    /// HDLC-like frames in the payload of SONET/SDH, whose octets have times of their own; flags fill it between frames (RFC 2615,
-    /// RFC 2171). Each frame's octets are looked at, as stuffing depends on them.
+    /// HDLC-like frames in the payload of SONET/SDH, whose octets have times of their own; flags fill it between frames
+    /// (RFC 2615, RFC 2171). Each frame's octets are looked at, as stuffing depends on them.
     Sonet {
         /// When each octet of payload is on the line.
         clock: OctetClock,
         /// How frames stand in it.
         framing: Framing,
     },
-    /// HDLC frames on a bit-synchronous line (X.25, V.24 and the like): a zero bit behind five ones, and flags between frames, so that a
-    /// frame begins where a flag ends. Each frame's bits are looked at, as stuffing depends on them.
+    /// HDLC frames on a bit-synchronous line (X.25, V.24 and the like): a zero bit behind five ones, and flags between
+    /// frames, so that a frame begins where a flag ends. Each frame's bits are looked at, as stuffing depends on them.
     Synchronous {
         /// Of the line.
         rate: Rate,
@@ -63,8 +63,8 @@ pub(super) struct Pace {
     /// Plain: when the line was last found free, and the octets it has carried since without a gap.
     busy_since: Instant,
     octets_since: u64,
-    /// SONET/SDH: the first octet of payload that no frame has. Bit-synchronous: the first bit behind the last frame, counted from
-    /// the beginning of all time, when a flag had just ended.
+    /// SONET/SDH: the first octet of payload that no frame has. Bit-synchronous: the first bit behind the last frame,
+    /// counted from the beginning of all time, when a flag had just ended.
     next_free: u64,
     /// Plain: where frames go when a recording says.
     following: Option<Box<RecordingCursor>>,
@@ -91,8 +91,8 @@ impl Pace {
         self.next_free
     }
 
-    /// Puts a frame of `size` on the line at `at` or as soon as it can take it; `gap` says whether the line has been idle before, `fresh` whether
-    /// the frame has just come. Returns when the last of it is on the line.
+    /// Puts a frame of `size` on the line at `at` or as soon as it can take it; `gap` says whether the line has been
+    /// idle before, `fresh` whether the frame has just come. Returns when the last of it is on the line.
     pub(super) fn carry(&mut self, carrier: &Carrier, at: Instant, (gap, fresh): (bool, bool), size: u64) -> Instant {
         match carrier {
             Carrier::Plain { rate, .. } => {

@@ -23,11 +23,12 @@ impl FrameInFlight {
     }
 }
 
-/// One end of a [`Serial`](super::Serial) line: frames that come in by its port wait here and go on the line, and frames from the other end leave by it.
+/// One end of a [`Serial`](super::Serial) line: frames that come in by its port wait here and go on the line, and
+/// frames from the other end leave by it.
 ///
-/// A line has both. Executors that let them go on side by side [take](Element::take_ends) them out: an end then keeps what has gone on the line until that is
-/// [carried](LineEnd::carry) to the other. No frame arrives there before the [look-ahead](Element::look_ahead) after it has begun is over, so whoever
-/// carries in time does so unnoticed.
+/// A line has both. Executors that let them go on side by side [take](Element::take_ends) them out: an end then keeps
+/// what has gone on the line until that is [carried](LineEnd::carry) to the other. No frame arrives there before the
+/// [look-ahead](Element::look_ahead) after it has begun is over, so whoever carries in time does so unnoticed.
 pub struct LineEnd {
     pub(super) port: usize,
     pub(super) sending: Sending,

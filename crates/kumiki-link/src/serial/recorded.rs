@@ -51,7 +51,8 @@ impl Opportunities {
     /// Reads a recording.
     ///
     /// # Errors
-    /// The first line that is no number of milliseconds, or less than the one before; the last, where there is none or all are 0.
+    /// The first line that is no number of milliseconds, or less than the one before; the last, where there is none or
+    /// all are 0.
     pub fn parse(text: &str) -> Result<Self, OpportunityError> {
         let mut first = None;
         let read = Self::parse_all(text, |wrong| {
@@ -60,7 +61,8 @@ impl Opportunities {
         first.map_or_else(|| read.ok_or_else(|| nothing(1)), Err)
     }
 
-    /// The same where all that is wrong is told, line by line; a line with a mistake is left out, and the next compared with the one before it. `None` where anything is.
+    /// The same where all that is wrong is told, line by line; a line with a mistake is left out, and the next compared
+    /// with the one before it. `None` where anything is.
     pub fn parse_all(text: &str, mut wrong: impl FnMut(OpportunityError)) -> Option<Self> {
         let mut times: Vec<u32> = Vec::new();
         let mut is_right = true;
@@ -156,7 +158,8 @@ impl RecordingCursor {
         Self { times, next: OpportunityIndex::default(), left: 0 }
     }
 
-    /// When the last of a frame of `size` is delivered, for which the line is free at `at`; `fresh` where it has come only then.
+    /// When the last of a frame of `size` is delivered, for which the line is free at `at`; `fresh` where it has come
+    /// only then.
     pub(super) fn carry(&mut self, at: Instant, fresh: bool, size: u64) -> Instant {
         if fresh {
             self.left = 0;

@@ -46,7 +46,8 @@ pub(crate) struct Tally {
     pub(crate) busy: Duration,
 }
 
-/// The sending end of a line. Each frame that goes on the line is shown, in order, to the `carry` of the call that puts it there.
+/// The sending end of a line. Each frame that goes on the line is shown, in order, to the `carry` of the call that puts
+/// it there.
 pub(crate) struct Sending {
     pub(crate) config: SerialConfig,
     discipline: Box<dyn Discipline>,
@@ -161,7 +162,8 @@ impl Sending {
         Tally { octets: self.bits / 8, ..self.tally }
     }
 
-    /// How long the queue was, until `now`. What has left since it was last asked for anything still waits as far as this knows.
+    /// How long the queue was, until `now`. What has left since it was last asked for anything still waits as far as
+    /// this knows.
     pub(crate) fn occupancy(&self, now: Instant) -> Occupancy {
         self.occupancy.until(now, self.frames)
     }
@@ -212,7 +214,8 @@ impl Sending {
         }
     }
 
-    /// Puts a frame on the line, which is free at `at`, when the frame has come or, unless it is `fresh`, has been there before.
+    /// Puts a frame on the line, which is free at `at`, when the frame has come or, unless it is `fresh`, has been
+    /// there before.
     fn start(&mut self, at: Instant, fresh: bool, frame: QueuedFrame) -> SentFrame {
         let QueuedFrame { number, mut data, address, .. } = frame;
         let before = self.free_at.max(at);

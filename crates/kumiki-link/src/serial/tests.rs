@@ -225,7 +225,8 @@ mod sonet {
 
 #[test]
 fn a_rate_that_changes_meets_the_frames_that_wait_and_not_the_one_on_the_line() {
-    // 8 octets with 2 of overhead: 10 us at a million octets a second, 20 us at half of it, nothing where there is no rate.
+    // 8 octets with 2 of overhead: 10 us at a million octets a second, 20 us at half of it, nothing where there is no
+    // rate.
     let mut line = Serial::new(config(Rate::bits_per_second(8_000_000)), DropTail::UNLIMITED);
     let mut out = Outlet::default();
     for tag in 1..=5 {
@@ -330,8 +331,8 @@ proptest! {
     }
 }
 
-/// Two frames of 100 octets with 2 of overhead go one behind the other at 8 Mb/s, one octet a microsecond, and a third comes later. What waits is told of
-/// with the time at which it went, though nobody asked the line then.
+/// Two frames of 100 octets with 2 of overhead go one behind the other at 8 Mb/s, one octet a microsecond, and a third
+/// comes later. What waits is told of with the time at which it went, though nobody asked the line then.
 #[test]
 fn who_watches_a_line_is_told_when_it_is_busy() {
     let mut line = Serial::new(config(Rate::bits_per_second(8_000_000)), DropTail::UNLIMITED);

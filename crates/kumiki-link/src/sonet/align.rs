@@ -5,10 +5,10 @@
 //! | Specification | ITU-T G.783, G.707; GR-253 (recalled) |
 //! | Left out | bits: octets come as they were sent |
 //!
-//! Out of frame, three A1 with three A2 behind them are looked for at every octet. What is found is believed when the same is there a frame
-//! later. In frame only the last A1 and the first A2 are looked at: more of them would be wrong too often at an error rate of 1e-3, at which a
-//! receiver is to stay in frame. After four wrong ones in a row it is out of frame, and goes on where it was until it has found frames
-//! elsewhere.
+//! Out of frame, three A1 with three A2 behind them are looked for at every octet. What is found is believed when the
+//! same is there a frame later. In frame only the last A1 and the first A2 are looked at: more of them would be wrong
+//! too often at an error rate of 1e-3, at which a receiver is to stay in frame. After four wrong ones in a row it is
+//! out of frame, and goes on where it was until it has found frames elsewhere.
 
 use kumiki_wire::ppp::sdh::{A1, A2};
 
@@ -77,8 +77,8 @@ impl Aligner {
         true
     }
 
-    /// Looks through `octets`, of which the first is number `at` of the line, for the next word; only out of frame. Up to its end, or all
-    /// of them, they need not be shown again.
+    /// Looks through `octets`, of which the first is number `at` of the line, for the next word; only out of frame. Up
+    /// to its end, or all of them, they need not be shown again.
     pub(super) fn hunt(&mut self, at: u64, octets: &[u8]) -> Option<AlignmentWord> {
         let mut joined = [0; 2 * (WORD.len() - 1)];
         let (before, begin) = joined.split_at_mut(WORD.len() - 1);

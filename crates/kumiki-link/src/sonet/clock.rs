@@ -1,8 +1,9 @@
 //! When each octet of payload is on a SONET/SDH line.
 //!
-//! A frame lasts 125 us and has nine rows of `90 N` octets. In each row section and line overhead come first (`3 N` octets), then, where
-//! the payload pointer is 522, the path overhead and fixed stuff (`N / 3` octets), then payload. So payload comes in
-//! bursts of a row with gaps of 4 % between them, which [`OctetClock`] tells exactly, also where the pointer is another or moves.
+//! A frame lasts 125 us and has nine rows of `90 N` octets. In each row section and line overhead come first (`3 N`
+//! octets), then, where the payload pointer is 522, the path overhead and fixed stuff (`N / 3` octets), then payload.
+//! So payload comes in bursts of a row with gaps of 4 % between them, which [`OctetClock`] tells exactly, also where
+//! the pointer is another or moves.
 
 use core::fmt;
 
@@ -19,8 +20,8 @@ pub(super) const FRAME_NANOS: u64 = 125_000;
 /// Where the envelope begins in the first row of the next frame.
 const POINTER: u16 = 522;
 
-/// The most that the clock of an envelope may differ from its line's, in parts per thousand million: with 300 parts per million the pointer
-/// moves every fourth frame.
+/// The most that the clock of an envelope may differ from its line's, in parts per thousand million: with 300 parts per
+/// million the pointer moves every fourth frame.
 pub const MOST_OFFSET_PPB: i32 = 300_000;
 
 /// A concatenated signal: one payload envelope in the whole of an STS-N or STM-M.
@@ -106,10 +107,11 @@ impl fmt::Display for Level {
     }
 }
 
-/// Times of the octets of payload of a line whose frames begin at multiples of 125 us. Octets of payload are numbered from 0 on: 0 is the
-/// first of the frame that begins at time 0.
+/// Times of the octets of payload of a line whose frames begin at multiples of 125 us. Octets of payload are numbered
+/// from 0 on: 0 is the first of the frame that begins at time 0.
 ///
-/// Unless said otherwise the payload pointer is 522, so that the envelope begins in the first row behind the overhead, and does not move.
+/// Unless said otherwise the payload pointer is 522, so that the envelope begins in the first row behind the overhead,
+/// and does not move.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct OctetClock {
     level: Level,
@@ -126,15 +128,17 @@ impl OctetClock {
         Self { level, pointer: POINTER, offset_ppb: 0 }
     }
 
-    /// The same where the envelope begins elsewhere: `pointer` counts in units of N octets behind H3 and is taken modulo 783.
+    /// The same where the envelope begins elsewhere: `pointer` counts in units of N octets behind H3 and is taken
+    /// modulo 783.
     #[must_use]
     pub const fn with_pointer(self, pointer: u16) -> Self {
         let pointer = pointer % POINTERS;
         Self { pointer, ..self }
     }
 
-    /// The same where the envelope has a clock of its own, so that its pointer moves: `ppb` parts per thousand million faster than the
-    /// line, or slower where it is negative. At most [`MOST_OFFSET_PPB`] either way, for there must be three frames between two moves.
+    /// The same where the envelope has a clock of its own, so that its pointer moves: `ppb` parts per thousand million
+    /// faster than the line, or slower where it is negative. At most [`MOST_OFFSET_PPB`] either way, for there must be
+    /// three frames between two moves.
     #[must_use]
     pub const fn with_offset(self, ppb: i32) -> Self {
         let offset_ppb = if ppb > MOST_OFFSET_PPB {
@@ -217,8 +221,8 @@ impl OctetClock {
         frame * level.payload() + row * level.payload_row() + in_row
     }
 
-    /// The first octet of the line that begins at `t` or later: its frame, and how many octets of that frame are before it, which may be
-    /// all.
+    /// The first octet of the line that begins at `t` or later: its frame, and how many octets of that frame are before
+    /// it, which may be all.
     pub(super) const fn line_octet_at_or_after(&self, t: Instant) -> (u64, u64) {
         let Some(before) = t.as_nanos().checked_sub(1) else {
             return (0, 0);

@@ -1,8 +1,9 @@
 //! Where octets of payload are on the line when the envelope begins anywhere, or moves.
 //!
-//! The envelope is 9 rows of `87 N` octets, each with `N / 3` octets of path overhead and fixed stuff in front; its octets fill the places of the
-//! line behind the overhead one after the other. A pointer of 522 lets it begin where a frame's first row does. A negative justification
-//! gives it N places more in a frame, those of H3; a positive one takes N places away, those behind H3.
+//! The envelope is 9 rows of `87 N` octets, each with `N / 3` octets of path overhead and fixed stuff in front; its
+//! octets fill the places of the line behind the overhead one after the other. A pointer of 522 lets it begin where a
+//! frame's first row does. A negative justification gives it N places more in a frame, those of H3; a positive one
+//! takes N places away, those behind H3.
 
 use kumiki_wire::ppp::sdh::{Justification, POINTERS};
 

@@ -1,7 +1,9 @@
-//! One direction of a section: a transmitter, what happens to its octets on the way, a receiver, and the frames that it finds.
+//! One direction of a section: a transmitter, what happens to its octets on the way, a receiver, and the frames that it
+//! finds.
 //!
-//! Nothing is kept of what is under way. The octets that a receiver has by now are made only now, as the sender would have made them:
-//! what was to be sent is known by then, and so is what its own receiver had found when each frame began.
+//! Nothing is kept of what is under way. The octets that a receiver has by now are made only now, as the sender would
+//! have made them: what was to be sent is known by then, and so is what its own receiver had found when each frame
+//! began.
 
 use crate::sonet::DefectReport;
 use std::collections::VecDeque;
@@ -81,7 +83,8 @@ impl Line {
         let mut octets = vec![0; Size::of(self.clock.level()).frame];
         for _ in 0..BEFORE {
             self.transmitter.emit(&mut octets, |payload| payload.fill(FLAG));
-            // What comes first is no flag yet, as the scramblers do not agree; of the last frame alone nothing is counted.
+            // What comes first is no flag yet, as the scramblers do not agree; of the last frame alone nothing is
+            // counted.
             self.deframer = Deframer::new(config.framing, config.longest);
             let deframer = &mut self.deframer;
             self.receiver.take(&octets, |heard| {

@@ -1,7 +1,7 @@
 //! Wrong bits of a line, each independent of the others.
 //!
-//! How far it is to the next one is drawn at once, so that a clean stretch costs nothing. The draw uses multiplications and comparisons only,
-//! which give the same on every machine; a logarithm need not.
+//! How far it is to the next one is drawn at once, so that a clean stretch costs nothing. The draw uses multiplications
+//! and comparisons only, which give the same on every machine; a logarithm need not.
 
 use kumiki_graph::Rng;
 

@@ -5,9 +5,10 @@
 //! | Specification | ITU-T G.783 annex on pointer detection, G.707 section 8 (recalled) |
 //! | Left out | the concatenation indications behind the first pair, which are not looked at; the SS bits, which a receiver may ignore (RFC 2171, appendix A) |
 //!
-//! A frame's H1 and H2 say one of: where the envelope is, as before; that it moves (most of five bits inverted); that it is somewhere else from now
-//! on (new data); all ones, that somebody before had no signal. All else is invalid and changes nothing, unless it comes three times alike,
-//! which is a new place, or eight times in a row, when the pointer is lost.
+//! A frame's H1 and H2 say one of: where the envelope is, as before; that it moves (most of five bits inverted); that
+//! it is somewhere else from now on (new data); all ones, that somebody before had no signal. All else is invalid and
+//! changes nothing, unless it comes three times alike, which is a new place, or eight times in a row, when the pointer
+//! is lost.
 
 use kumiki_wire::ppp::sdh::{Justification, POINTERS, Pointer};
 

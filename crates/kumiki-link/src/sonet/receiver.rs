@@ -5,8 +5,9 @@
 //! | Specification | ITU-T G.707, G.783, ANSI T1.105, GR-253 (recalled, and so are the numbers of frames below) |
 //! | Left out | traces (J0, J1), protection switching (K1, K2), signal degrade from B2; RDI-P in the enhanced form |
 //!
-//! Octets go through these in turn: alignment, B1, the frame's scrambler, line overhead, pointer, path overhead, the payload's scrambler. What
-//! a defect makes unknown is not looked at while it lasts, and the defects behind it are not there then.
+//! Octets go through these in turn: alignment, B1, the frame's scrambler, line overhead, pointer, path overhead, the
+//! payload's scrambler. What a defect makes unknown is not looked at while it lasts, and the defects behind it are not
+//! there then.
 
 use crate::sonet::Defect;
 use kumiki_octets::bip::{Bip8, Interleaved};
@@ -18,7 +19,8 @@ use super::defects::{Defects, Persistent, hidden_by};
 use super::pointer::{Action, Interpreter, State};
 use super::{Feedback, LineConfig, Size};
 
-/// Frames out of frame, all in all, after which that is loss of frame; and frames in frame in a row after which it is over: 3 ms.
+/// Frames out of frame, all in all, after which that is loss of frame; and frames in frame in a row after which it is
+/// over: 3 ms.
 const LOF: u8 = 24;
 /// Frames in a row with the same K2 or G1 after which it is believed.
 const REMOTE: u8 = 5;
@@ -191,7 +193,8 @@ impl Receiver {
         }
     }
 
-    /// Whether everything is as it should be and has been for a while, so that frames of the same kind change nothing but counters.
+    /// Whether everything is as it should be and has been for a while, so that frames of the same kind change nothing
+    /// but counters.
     #[must_use]
     pub const fn is_steady(&self) -> bool {
         self.open
@@ -251,7 +254,8 @@ impl Receiver {
         }
     }
 
-    /// Takes octets up to the end of a row at most; how many. Out of frame all of them are taken, so that the hunt can go on behind them.
+    /// Takes octets up to the end of a row at most; how many. Out of frame all of them are taken, so that the hunt can
+    /// go on behind them.
     fn pass(&mut self, octets: &[u8], hear: &mut impl FnMut(ReceiverEvent<'_>)) -> usize {
         let mut rest = octets;
         while !rest.is_empty() {
@@ -273,8 +277,8 @@ impl Receiver {
         octets.len() - rest.len()
     }
 
-    /// How many of the next octets can be taken at once. What changes the state does so at the end of such a step, so that it makes no
-    /// difference how the octets of a line come.
+    /// How many of the next octets can be taken at once. What changes the state does so at the end of such a step, so
+    /// that it makes no difference how the octets of a line come.
     fn step(&self, octets: &[u8]) -> usize {
         let mut len = octets.len().min(self.size.frame - self.tick);
         if let Some(at) = self.at {

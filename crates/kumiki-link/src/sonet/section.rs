@@ -6,8 +6,9 @@
 //! | Model | of each direction: a queue, octet stuffing, frames of 125 us, wrong bits and outages, propagation, a receiver, unstuffing |
 //! | Left out | regenerators and multiplexers between the ends: section, line and path are between the same two; jitter of the line's clock |
 //!
-//! Frames are delivered and [`Unit::Sent`] is said at the nanosecond at which [`crate::Serial`] with a carrier of SONET/SDH does so, unless
-//! something goes wrong. Alarms are told at the end of the line's frame in which they are found, or before.
+//! Frames are delivered and [`Unit::Sent`] is said at the nanosecond at which [`crate::Serial`] with a carrier of
+//! SONET/SDH does so, unless something goes wrong. Alarms are told at the end of the line's frame in which they are
+//! found, or before.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -42,7 +43,8 @@ pub struct SectionConfig {
 }
 
 impl SectionConfig {
-    /// PPP as RFC 2615 has it, scrambled and with FCS-32, at this rate; frames of up to 65,535 octets of information, no propagation.
+    /// PPP as RFC 2615 has it, scrambled and with FCS-32, at this rate; frames of up to 65,535 octets of information,
+    /// no propagation.
     #[must_use]
     pub const fn ppp(level: Level) -> Self {
         let end = LineConfig::ppp(level, true);
@@ -78,8 +80,8 @@ pub struct FaultInterval {
     pub what: LineFault,
 }
 
-/// Time in which the ends of a line may still change after something has gone wrong, beside propagation: they are looked at until then
-/// whatever they seem to be.
+/// Time in which the ends of a line may still change after something has gone wrong, beside propagation: they are
+/// looked at until then whatever they seem to be.
 const AFTER: Duration = Duration::from_millis(1);
 
 /// Frames that an idle line passes over at once, at least: fewer are made.
@@ -87,13 +89,14 @@ const IDLE: u64 = 4;
 
 /// A SONET/SDH line between port 0 and port 1, both directions at once: see the module.
 ///
-/// Only octets cross it, so that the address of a [`Unit::Frame`] that comes out is [`Address::NONE`]. Of a line that rests only the counters
-/// go on, and these when something next happens.
+/// Only octets cross it, so that the address of a [`Unit::Frame`] that comes out is [`Address::NONE`]. Of a line that
+/// rests only the counters go on, and these when something next happens.
 ///
-/// Counters, `a_` for what comes from port 0 and `b_` for what comes from port 1: those of [`crate::Serial`], then what the receiver at the other
-/// end found: `line_frames`, `out_of_frame`, `b1_errors`, `b2_errors`, `b3_errors`, the remote errors it was told (`line_rei`, `path_rei`), pointer
-/// movements (`positive`, `negative`), `doubtful_pointers` and `new_pointers`, `alarms` raised, HDLC-like frames `delivered`, those with
-/// `bad_fcs`, `aborts`, `runts`, `oversize`; and `wrong_bits` on the line.
+/// Counters, `a_` for what comes from port 0 and `b_` for what comes from port 1: those of [`crate::Serial`], then what
+/// the receiver at the other end found: `line_frames`, `out_of_frame`, `b1_errors`, `b2_errors`, `b3_errors`, the
+/// remote errors it was told (`line_rei`, `path_rei`), pointer movements (`positive`, `negative`), `doubtful_pointers`
+/// and `new_pointers`, `alarms` raised, HDLC-like frames `delivered`, those with `bad_fcs`, `aborts`, `runts`,
+/// `oversize`; and `wrong_bits` on the line.
 pub struct Section {
     config: SectionConfig,
     sending: [Sending; 2],
@@ -135,8 +138,8 @@ impl Section {
         section
     }
 
-    /// Lets bits of what `port` (0, or else 1) sends be wrong, each with the probability `rate`, and more go wrong at times. Before anything
-    /// is offered.
+    /// Lets bits of what `port` (0, or else 1) sends be wrong, each with the probability `rate`, and more go wrong at
+    /// times. Before anything is offered.
     pub fn spoil(&mut self, port: usize, rate: f64, troubles: &[FaultInterval]) {
         let [from_0, from_1] = &mut self.lines;
         let (line, stream) = if port == 0 { (from_0, 1) } else { (from_1, 2) };
@@ -153,7 +156,8 @@ impl Section {
             return 0;
         };
         let arrived = clock.line_octets_by(Instant::from_nanos(nanos));
-        // Several octets of a fast line can begin and end in one nanosecond; those that begin now may still get a frame.
+        // Several octets of a fast line can begin and end in one nanosecond; those that begin now may still get a
+        // frame.
         let (frame, octets) = clock.line_octet_at_or_after(now);
         let begun = frame.saturating_mul(frame_len).saturating_add(octets);
         if arrived <= begun {

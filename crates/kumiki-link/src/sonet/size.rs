@@ -34,8 +34,8 @@ impl Size {
         Self { n, row: 90 * n, overhead: 3 * n, envelope: 87 * n, stuff: n / 3, frame: ROWS * 90 * n }
     }
 
-    /// Octets without a change that are no signal: a fifth of a frame, 25 us, where the standards have 2.3 to 100 us (recalled). More than a
-    /// row, so that none of that length lies within one.
+    /// Octets without a change that are no signal: a fifth of a frame, 25 us, where the standards have 2.3 to 100 us
+    /// (recalled). More than a row, so that none of that length lies within one.
     pub(super) const fn quiet(&self) -> usize {
         self.frame / 5
     }
@@ -59,7 +59,8 @@ impl Size {
         }
     }
 
-    /// Adds the frame's sequence to octets behind the first `at` of a frame, but for those of the first row that go in clear.
+    /// Adds the frame's sequence to octets behind the first `at` of a frame, but for those of the first row that go in
+    /// clear.
     pub(super) fn scramble(&self, at: usize, octets: &mut [u8]) {
         let clear = self.overhead.saturating_sub(at).min(octets.len());
         if let Some(octets) = octets.get_mut(clear..) {

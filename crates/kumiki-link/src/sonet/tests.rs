@@ -222,7 +222,8 @@ fn remote_errors_and_defects_are_told_once() {
 fn wrong_bits_are_counted_by_the_parity_that_covers_them_and_told_back() {
     let (mut sender, mut listener) = pair(oc3c());
     let mut frame = sender.frame();
-    // One in the section's trace, which only B1 covers; two in the line overhead, which B2 covers too; one in the payload.
+    // One in the section's trace, which only B1 covers; two in the line overhead, which B2 covers too; one in the
+    // payload.
     frame[place::J0.in_frame(3)] ^= 4;
     frame[place::S1.in_frame(3)] ^= 3;
     frame[300] ^= 0x10;

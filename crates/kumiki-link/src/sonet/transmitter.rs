@@ -14,7 +14,8 @@ use super::{Level, MOST_OFFSET_PPB, Size};
 pub struct LineConfig {
     /// The rate.
     pub level: Level,
-    /// Whether the SS bits of H1 are those of SDH (10); those of SONET are 00 (RFC 2171, appendix A). A receiver does not look at them.
+    /// Whether the SS bits of H1 are those of SDH (10); those of SONET are 00 (RFC 2171, appendix A). A receiver does
+    /// not look at them.
     pub sdh: bool,
     /// C2, see [`kumiki_wire::ppp::sdh::label`].
     pub label: u8,
@@ -117,8 +118,8 @@ pub struct Transmitter {
 }
 
 impl Transmitter {
-    /// A sender at the beginning of a frame, whose envelope begins at `pointer` and whose scrambler begins with the 43 lowest bits of
-    /// `bits`, which RFC 2615 section 4 wants to be random.
+    /// A sender at the beginning of a frame, whose envelope begins at `pointer` and whose scrambler begins with the 43
+    /// lowest bits of `bits`, which RFC 2615 section 4 wants to be random.
     #[must_use]
     pub fn new(config: LineConfig, pointer: u16, bits: u64) -> Self {
         let size = Size::of(config.level);
@@ -185,14 +186,15 @@ impl Transmitter {
         self.pointer
     }
 
-    /// Lets the envelope have a clock that is faster than the line's by so many parts per thousand million, from the next frame on; see
-    /// [`super::OctetClock::with_offset`].
+    /// Lets the envelope have a clock that is faster than the line's by so many parts per thousand million, from the
+    /// next frame on; see [`super::OctetClock::with_offset`].
     pub fn set_offset(&mut self, ppb: i32) {
         self.offset_ppb = ppb.clamp(-MOST_OFFSET_PPB, MOST_OFFSET_PPB);
         self.slip = 0;
     }
 
-    /// Lets the envelope move once, in the next frame. There must be three frames between two moves: that is the caller's affair.
+    /// Lets the envelope move once, in the next frame. There must be three frames between two moves: that is the
+    /// caller's affair.
     pub const fn justify(&mut self, which: Justification) {
         self.asked = Some(which);
     }
@@ -212,7 +214,8 @@ impl Transmitter {
         self.alarm = alarm;
     }
 
-    /// As if so many frames with the same octets as the last had been sent. Right only where nothing moves and nothing is told.
+    /// As if so many frames with the same octets as the last had been sent. Right only where nothing moves and nothing
+    /// is told.
     pub const fn skip(&mut self, frames: u64) {
         self.counters.frames += frames;
         self.counters.payload += frames * self.config.level.payload();

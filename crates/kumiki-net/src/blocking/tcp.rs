@@ -84,8 +84,8 @@ impl TcpStream {
         Arc::try_unwrap(self.0).map(|it| it.socket).map_err(Self)
     }
 
-    /// Ends one direction, or both. Whoever reads is told of the end, of what came before too. Where both have been ended, what comes then is
-    /// answered by a reset.
+    /// Ends one direction, or both. Whoever reads is told of the end, of what came before too. Where both have been
+    /// ended, what comes then is answered by a reset.
     ///
     /// # Errors
     /// `NotConnected` where the connection has ended already, by a reset or in both directions.

@@ -31,7 +31,8 @@ pub struct HostConfig {
 }
 
 impl HostConfig {
-    /// A host without an address, for which every destination is its own, of both versions of IP: see [`crate::gateway`].
+    /// A host without an address, for which every destination is its own, of both versions of IP: see
+    /// [`crate::gateway`].
     #[must_use]
     pub fn gateway() -> Self {
         Self { is_gateway: true, ..Self::new([]) }
@@ -57,8 +58,9 @@ impl HostConfig {
         self
     }
 
-    /// One more device, and what is behind it. Whoever sends where no line leads is told so (`NetworkUnreachable`). A gateway answers by the device
-    /// behind which it knows the caller to be, so that each of several has an address or a route.
+    /// One more device, and what is behind it. Whoever sends where no line leads is told so (`NetworkUnreachable`). A
+    /// gateway answers by the device behind which it knows the caller to be, so that each of several has an address or
+    /// a route.
     ///
     /// ```
     /// use kumiki_net::host::{HostConfig, Line};
@@ -79,8 +81,8 @@ impl HostConfig {
 
     /// The first device carries frames of Ethernet, and this is our station there: see [`Line::ethernet`].
     ///
-    /// A gateway answers questions for every address (ARP, neighbour discovery), but for those of stations that it knows, and sends what it answers
-    /// to the station that it came from.
+    /// A gateway answers questions for every address (ARP, neighbour discovery), but for those of stations that it
+    /// knows, and sends what it answers to the station that it came from.
     #[must_use]
     pub fn ethernet(self, mac: [u8; 6]) -> Self {
         self.first(|it| it.ethernet(mac))
@@ -135,16 +137,17 @@ impl HostConfig {
         self
     }
 
-    /// What all connections and datagrams of the host may hold together, in octets of memory, in place of TCP's own bound for each version of IP.
-    /// Where it is spent, new calls are reset and datagrams are dropped; connections go on, with 4 KiB each way at least.
+    /// What all connections and datagrams of the host may hold together, in octets of memory, in place of TCP's own
+    /// bound for each version of IP. Where it is spent, new calls are reset and datagrams are dropped; connections go
+    /// on, with 4 KiB each way at least.
     #[must_use]
     pub const fn memory(mut self, octets: u64) -> Self {
         self.memory = Some(octets);
         self
     }
 
-    /// Who is told, in one line and once a second at most, that [memory](Self::memory) is spent. It is told by whoever runs the layers, and must not
-    /// wait for anything; nobody is, unless it is set.
+    /// Who is told, in one line and once a second at most, that [memory](Self::memory) is spent. It is told by whoever
+    /// runs the layers, and must not wait for anything; nobody is, unless it is set.
     #[must_use]
     pub fn notices(mut self, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.notices = Some(Arc::new(tell));
@@ -158,13 +161,14 @@ impl HostConfig {
         self
     }
 
-    /// On how many cores it runs: as many stacks, each with a thread of its own and a queue of its own of each device, such as of a
-    /// [TUN](kumiki_io::Tun::open_queues). 1 unless it is set; its sockets are the same whatever it is.
+    /// On how many cores it runs: as many stacks, each with a thread of its own and a queue of its own of each device,
+    /// such as of a [TUN](kumiki_io::Tun::open_queues). 1 unless it is set; its sockets are the same whatever it is.
     ///
-    /// A connection is one stack's for its whole life, so one alone is no faster; many are shared out evenly. A listener hears callers in all
-    /// stacks, which have an equal part of its backlog each, and of the bounds of a [gateway](crate::GatewayConfig). All UDP sockets are the first
-    /// stack's; flows of UDP through a gateway are shared out. [Memory](Self::memory) is one for all. Devices are given as queues: all of the first
-    /// line, then all of the next.
+    /// A connection is one stack's for its whole life, so one alone is no faster; many are shared out evenly. A
+    /// listener hears callers in all stacks, which have an equal part of its backlog each, and of the bounds of a
+    /// [gateway](crate::GatewayConfig). All UDP sockets are the first stack's; flows of UDP through a gateway are
+    /// shared out. [Memory](Self::memory) is one for all. Devices are given as queues: all of the first line, then all
+    /// of the next.
     #[must_use]
     pub const fn queues(mut self, number: usize) -> Self {
         self.queues = number;

@@ -19,9 +19,10 @@ use crate::{Gateway, Stack};
 
 /// A TCP/IP without a thread, which the user's own loop drives; with one it is a [`HostStack`](super::HostStack).
 ///
-/// Its [descriptor](AsFd) is readable as soon as there is something to do: a packet has come, a socket was used, there is room in the device.
-/// Then, and when the time has come that it says, [`HostDriver::poll`] is to be called. The descriptor stays the same, and is for `poll`, `epoll` or
-/// `select`, edge-triggered or not. In a runtime of tokio [`HostDriver::drive`] does all that.
+/// Its [descriptor](AsFd) is readable as soon as there is something to do: a packet has come, a socket was used, there
+/// is room in the device. Then, and when the time has come that it says, [`HostDriver::poll`] is to be called. The
+/// descriptor stays the same, and is for `poll`, `epoll` or `select`, edge-triggered or not. In a runtime of tokio
+/// [`HostDriver::drive`] does all that.
 #[derive(Debug)]
 pub struct HostDriver {
     engine: Engine<RealClock>,
@@ -40,7 +41,8 @@ impl HostDriver {
     /// One on several devices: that of the host itself, and one for each [line](HostConfig::line) more, in their order.
     ///
     /// # Errors
-    /// As [`HostDriver::new`]; `InvalidInput` where these are not as many, or the host is to have several [queues](HostConfig::queues).
+    /// As [`HostDriver::new`]; `InvalidInput` where these are not as many, or the host is to have several
+    /// [queues](HostConfig::queues).
     pub fn new_on(devices: Vec<Box<dyn RealDevice>>, config: &HostConfig) -> io::Result<Self> {
         // What a stack on a network draws must not be guessable.
         let engines = Engines::new(&RealClock::start(), devices, config, unguessable()?)?;
@@ -67,8 +69,8 @@ impl HostDriver {
         self.engine.stack.gateway()
     }
 
-    /// Does what there is to do, whenever there is something, in the runtime of tokio that polls it: for `tokio::spawn`, or beside a program in a
-    /// `select!`. Once it is dropped the host is gone.
+    /// Does what there is to do, whenever there is something, in the runtime of tokio that polls it: for
+    /// `tokio::spawn`, or beside a program in a `select!`. Once it is dropped the host is gone.
     ///
     /// # Errors
     /// As [`HostDriver::poll`]; it ends with none else. Those of the runtime, as where it has no I/O.
@@ -78,7 +80,8 @@ impl HostDriver {
     pub async fn drive(self) -> io::Result<()> {
         #[expect(deprecated, reason = "what is in its place is unsafe, for those whose descriptor may change")]
         let mut driver = AsyncFd::with_interest(self, Interest::READABLE)?;
-        // Programs in this runtime wake the task itself; for a descriptor each of them would take calls of the operating system.
+        // Programs in this runtime wake the task itself; for a descriptor each of them would take calls of the
+        // operating system.
         let bell = driver.get_ref().engine.executor.bell();
         loop {
             let next = driver.get_mut().poll()?.unwrap_or(Duration::MAX);
@@ -101,8 +104,8 @@ impl HostDriver {
         }
     }
 
-    /// Does what there is to do, and never waits. Says after what time it is to be called again, unless its descriptor is readable before;
-    /// `None`: only then.
+    /// Does what there is to do, and never waits. Says after what time it is to be called again, unless its descriptor
+    /// is readable before; `None`: only then.
     ///
     /// # Errors
     /// Where its device has failed. Its sockets say so too, and it does nothing any more.

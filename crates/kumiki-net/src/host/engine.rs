@@ -87,7 +87,8 @@ impl<C: Clock + Clone> Engine<C> {
 }
 
 impl<C: Clock> Engine<C> {
-    /// Does what is due, and says when it is to be done next by itself; never where only somebody else can bring something.
+    /// Does what is due, and says when it is to be done next by itself; never where only somebody else can bring
+    /// something.
     pub(super) fn poll(&mut self) -> io::Result<Option<Instant>> {
         let next = self.executor.poll(PASSES);
         self.watch.look(&self.clock);

@@ -13,7 +13,8 @@ use super::watch::MemoryWatch;
 use crate::Stack;
 use crate::layers::Part;
 
-/// The random numbers of what all stacks of a host have in common; the stacks have those with the numbers below, and their sockets those from the other end.
+/// The random numbers of what all stacks of a host have in common; the stacks have those with the numbers below, and
+/// their sockets those from the other end.
 const COMMON: u64 = 1 << 32;
 
 /// All stacks of a host: one, or one for each queue.

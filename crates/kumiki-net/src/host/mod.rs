@@ -1,7 +1,7 @@
 //! A TCP/IP of one's own in real time, on a device of this machine.
 //!
-//! A [`HostStack`] runs our layers on any [`RealDevice`] of `kumiki-io`, such as a [`Tun`], in a thread of its own; sockets are used from any
-//! other, by any runtime. Linux's TCP at the other end of a TUN is the peer in the tests.
+//! A [`HostStack`] runs our layers on any [`RealDevice`] of `kumiki-io`, such as a [`Tun`], in a thread of its own;
+//! sockets are used from any other, by any runtime. Linux's TCP at the other end of a TUN is the peer in the tests.
 //!
 //! ```no_run
 //! use kumiki_net::host::{HostConfig, HostStack, Tun};
@@ -24,22 +24,24 @@
 //!
 //! # Order
 //!
-//! What was asked of a socket holds for whatever comes from the device after that. So `bind` and `listen` have nothing to wait for: who calls
-//! once they have returned is heard.
+//! What was asked of a socket holds for whatever comes from the device after that. So `bind` and `listen` have nothing
+//! to wait for: who calls once they have returned is heard.
 //!
 //! # Where it ends
 //!
-//! Where the device fails or the thread panics, every socket says `NetworkDown`, with the reason as its text, and so does
-//! [`HostStack::stop`] or [`HostDriver::poll`].
+//! Where the device fails or the thread panics, every socket says `NetworkDown`, with the reason as its text, and so
+//! does [`HostStack::stop`] or [`HostDriver::poll`].
 //!
 //! # Several devices
 //!
-//! [`HostConfig::line`] says what is behind each; [`HostStack::start_on`] and [`HostDriver::new_on`] take as many. Programs see one host: a listener at
-//! all addresses hears callers of each device, and what is sent goes where the longest prefix leads. Nothing is passed on from one to another.
+//! [`HostConfig::line`] says what is behind each; [`HostStack::start_on`] and [`HostDriver::new_on`] take as many.
+//! Programs see one host: a listener at all addresses hears callers of each device, and what is sent goes where the
+//! longest prefix leads. Nothing is passed on from one to another.
 //!
 //! # Several cores
 //!
-//! With [`HostConfig::queues`] a [`HostStack`] is several stacks, each with a thread and a queue of the device ([`Tun::open_queues`]): programs see one host.
+//! With [`HostConfig::queues`] a [`HostStack`] is several stacks, each with a thread and a queue of the device
+//! ([`Tun::open_queues`]): programs see one host.
 //!
 mod config;
 mod driver;

@@ -19,8 +19,8 @@ use crate::{Gateway, Stack};
 /// So many packets may wait to be taken away; the executor holds as many again. More are lost.
 const MOST: usize = 1000;
 
-/// A TCP/IP that knows no device and no clock: its user brings the packets, takes others away, and says what time it is. What it does follows from
-/// these and from the seed alone.
+/// A TCP/IP that knows no device and no clock: its user brings the packets, takes others away, and says what time it
+/// is. What it does follows from these and from the seed alone.
 ///
 /// ```
 /// use std::time::Duration;
@@ -40,8 +40,8 @@ const MOST: usize = 1000;
 /// # }
 /// ```
 ///
-/// Sockets are used by whatever runs tasks: after that, too, it is to be polled ([`PacketStack::needs_poll`]), and where more than 1000 packets
-/// were to be taken away at once.
+/// Sockets are used by whatever runs tasks: after that, too, it is to be polled ([`PacketStack::needs_poll`]), and
+/// where more than 1000 packets were to be taken away at once.
 #[derive(Debug)]
 pub struct PacketStack {
     engines: Engines<ManualClock>,
@@ -93,14 +93,15 @@ impl PacketStack {
         self.engines.all().iter().flat_map(Engine::connections).collect()
     }
 
-    /// A packet has come: a datagram of IP, or where there is [Ethernet](HostConfig::ethernet) a frame. The next poll sees it.
+    /// A packet has come: a datagram of IP, or where there is [Ethernet](HostConfig::ethernet) a frame. The next poll
+    /// sees it.
     pub fn receive(&mut self, packet: &[u8]) {
         self.receive_on(0, packet);
     }
 
-    /// As [`PacketStack::receive`], by the device with this number: 0 is that of the host itself, 1 of the first [line](HostConfig::line) more. By one that
-    /// is not there nothing comes. Where the host has several [queues](HostConfig::queues) each is a device: those of the host itself, then those of
-    /// the first line more.
+    /// As [`PacketStack::receive`], by the device with this number: 0 is that of the host itself, 1 of the first
+    /// [line](HostConfig::line) more. By one that is not there nothing comes. Where the host has several
+    /// [queues](HostConfig::queues) each is a device: those of the host itself, then those of the first line more.
     pub fn receive_on(&mut self, device: usize, packet: &[u8]) {
         if let Some(device) = self.devices.get(device) {
             device.lock().came.push_back(Message::from_octets(packet));
@@ -117,7 +118,8 @@ impl PacketStack {
         self.devices.get(device)?.lock().goes.pop_front()
     }
 
-    /// Whether something was asked of its sockets since the last poll, or has come, or waited for room that is there now.
+    /// Whether something was asked of its sockets since the last poll, or has come, or waited for room that is there
+    /// now.
     #[must_use]
     pub fn needs_poll(&self) -> bool {
         let is_leaving = self.engines.all().iter().any(|it| it.executor.is_leaving());
@@ -129,8 +131,8 @@ impl PacketStack {
         is_asking || self.engines.has_mail() || self.devices.iter().any(has_work)
     }
 
-    /// It is `now`, as time since it was made; one that is past is taken for the last that was said. Does all that is due, and says when it is to be
-    /// called next, if nothing comes before.
+    /// It is `now`, as time since it was made; one that is past is taken for the last that was said. Does all that is
+    /// due, and says when it is to be called next, if nothing comes before.
     ///
     /// # Errors
     /// Where it cannot go on, which would be a fault of its layers.

@@ -22,7 +22,8 @@ const LONG: Duration = Duration::from_secs(3600);
 /// How long a host that gives its address back is given for that.
 const LAST: Duration = Duration::from_millis(100);
 
-/// A TCP/IP that runs in a thread of its own, or in one for each of its [queues](HostConfig::queues), until it is dropped: see the [module](super).
+/// A TCP/IP that runs in a thread of its own, or in one for each of its [queues](HostConfig::queues), until it is
+/// dropped: see the [module](super).
 #[derive(Debug)]
 pub struct HostStack {
     stack: Stack,
@@ -54,7 +55,8 @@ impl HostStack {
         Self::start_on(vec![device], config)
     }
 
-    /// Starts it on several devices: that of the host itself, and one for each [line](HostConfig::line) more, in their order.
+    /// Starts it on several devices: that of the host itself, and one for each [line](HostConfig::line) more, in their
+    /// order.
     ///
     /// # Errors
     /// As [`HostStack::start`]; `InvalidInput` where these are not as many.
@@ -121,7 +123,8 @@ fn panicked(panic: &(dyn Any + Send)) -> String {
     format!("its thread panicked{}", text.map_or_else(String::new, |text| format!(": {text}")))
 }
 
-/// The loop of a thread, whatever becomes of it: the sockets of the `whole` host hear of that, and its other threads end.
+/// The loop of a thread, whatever becomes of it: the sockets of the `whole` host hear of that, and its other threads
+/// end.
 fn run(mut engine: Engine<RealClock>, whole: &Stack, ends: &Ends) -> io::Result<()> {
     // All that is looked at after a panic is the table, which is whole.
     let ended = catch_unwind(AssertUnwindSafe(|| turn(&mut engine, &ends.is_over)));

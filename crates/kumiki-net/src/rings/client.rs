@@ -31,7 +31,8 @@ use crate::stack::{Driver, Shared};
 /// So many responses are taken in one go, before those are woken whom they concern.
 const BATCH: usize = 256;
 
-/// A stack that another process runs, as its programs have it: see the [module](super). When it is dropped, its sockets say that it is gone.
+/// A stack that another process runs, as its programs have it: see the [module](super). When it is dropped, its sockets
+/// say that it is gone.
 #[derive(Debug)]
 pub struct RemoteStack {
     stack: Stack,
@@ -43,8 +44,8 @@ impl RemoteStack {
     /// Attaches this process to the stack that listens at `path`.
     ///
     /// # Errors
-    /// Those of a Unix socket: `NotFound`, `PermissionDenied`, `ConnectionRefused` where nobody listens; that, too, where the stack has as many programs as it
-    /// may. `InvalidData` where something else listens there.
+    /// Those of a Unix socket: `NotFound`, `PermissionDenied`, `ConnectionRefused` where nobody listens; that, too,
+    /// where the stack has as many programs as it may. `InvalidData` where something else listens there.
     pub fn connect(path: impl AsRef<Path>) -> io::Result<Self> {
         let socket = UnixStream::connect(path)?;
         let (hello, region) = greeted(&socket)?;
@@ -278,7 +279,8 @@ impl Line {
         link.questions += 1;
         let number = link.questions;
         let answered = self.wait_for(link, number, &question(number));
-        // What has woken us was for our thread as well, which may be asleep: the stack's process is to wake it next time.
+        // What has woken us was for our thread as well, which may be asleep: the stack's process is to wake it next
+        // time.
         let sleeps = link.responses.sleep().is_ok_and(|sleeps| sleeps);
         if !sleeps || !link.early.is_empty() || answered.is_err() {
             self.wake();

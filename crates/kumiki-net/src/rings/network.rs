@@ -1,4 +1,5 @@
-//! What a host has on its lines, as programs of other processes are told it: when they come, and each time that it changes.
+//! What a host has on its lines, as programs of other processes are told it: when they come, and each time that it
+//! changes.
 //!
 //! | | |
 //! |---|---|

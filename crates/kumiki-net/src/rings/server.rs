@@ -42,12 +42,13 @@ const MOST_NAME: usize = 255;
 pub struct Limits {
     /// Programs at one time: 64. One more is refused (`ConnectionRefused`).
     pub programs: usize,
-    /// Sockets of each, and addresses that it has taken: 1024. Beyond that it is told that there are no buffers (`ENOBUFS`).
+    /// Sockets of each, and addresses that it has taken: 1024. Beyond that it is told that there are no buffers
+    /// (`ENOBUFS`).
     pub sockets: usize,
     /// Octets of shared memory of each for each of its two rings: 1 MiB; at least 512 KiB, and the next power of two.
     pub ring: usize,
-    /// What may wait for each outside its rings, in octets: 16 MiB. It is needed where a program does not run: more data then resets the connection
-    /// that it is of, and more datagrams are lost.
+    /// What may wait for each outside its rings, in octets: 16 MiB. It is needed where a program does not run: more
+    /// data then resets the connection that it is of, and more datagrams are lost.
     pub memory: usize,
 }
 
@@ -78,8 +79,9 @@ impl StackServer {
         Self { stack: stack.clone(), limits }
     }
 
-    /// Runs a host in this thread, and takes those who come to a Unix socket that is made at `path`, with these rights (as `chmod` has them: whoever may write
-    /// to it may use the stack). One that a stack has left there that has ended is replaced.
+    /// Runs a host in this thread, and takes those who come to a Unix socket that is made at `path`, with these rights
+    /// (as `chmod` has them: whoever may write to it may use the stack). One that a stack has left there that has ended
+    /// is replaced.
     ///
     /// # Errors
     /// Those of `bind(2)`: `AddrInUse` where a stack runs there; those of the host's devices. It ends with none else.
@@ -102,8 +104,9 @@ impl StackServer {
     /// Takes those who come to `listener`, and passes on what they ask, until it is dropped: then they all are cut off.
     ///
     /// # Errors
-    /// Those of the runtime, as where it has no I/O; `Unsupported` where the host has several [queues](crate::host::HostConfig::queues). What goes wrong with one program ends that alone, and where the process can take no more for want of
-    /// descriptors or memory, those who come wait.
+    /// Those of the runtime, as where it has no I/O; `Unsupported` where the host has several
+    /// [queues](crate::host::HostConfig::queues). What goes wrong with one program ends that alone, and where the
+    /// process can take no more for want of descriptors or memory, those who come wait.
     ///
     /// # Panics
     /// Where the runtime has no time, as tokio's own timers do.
@@ -239,7 +242,8 @@ impl Attachment {
         }
     }
 
-    /// As [`Self::turn`], when the program has gone: what it has asked before, it has asked, but answers are nobody's any more.
+    /// As [`Self::turn`], when the program has gone: what it has asked before, it has asked, but answers are nobody's
+    /// any more.
     fn last_turn(&mut self, cx: &mut Context<'_>) -> Result<bool, DetachReason> {
         self.lookup = None;
         let program = self.program;

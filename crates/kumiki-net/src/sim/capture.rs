@@ -26,7 +26,8 @@ pub(super) fn tap(graph: &mut Graph) {
 }
 
 impl Net {
-    /// From now on what each host sends and gets is kept, two million packets at most; [`Net::write_capture`] writes it.
+    /// From now on what each host sends and gets is kept, two million packets at most; [`Net::write_capture`] writes
+    /// it.
     pub fn set_capture(&self, on: bool) -> &Self {
         *self.0.capture.borrow_mut() = on.then(Capture::default);
         if on {

@@ -1,9 +1,9 @@
 //! What moves virtual time: the network's clock and tokio's go together.
 //!
-//! The network goes from event to event; tokio's paused clock goes from timer to timer, on whole milliseconds since its runtime began. To be
-//! exact in both, time is moved to the network's next event by way of each of those lines before it: at a line tokio's own timers may be
-//! due, between two of them none can be. And it is moved only when every task has done what it can at the present instant, for a task may
-//! send something that arrives sooner than what was next.
+//! The network goes from event to event; tokio's paused clock goes from timer to timer, on whole milliseconds since its
+//! runtime began. To be exact in both, time is moved to the network's next event by way of each of those lines before
+//! it: at a line tokio's own timers may be due, between two of them none can be. And it is moved only when every task
+//! has done what it can at the present instant, for a task may send something that arrives sooner than what was next.
 
 use core::future::poll_fn;
 use core::pin::pin;
@@ -21,8 +21,9 @@ const ROUNDS: u32 = 2_000_000;
 /// A line of tokio's clock, in nanoseconds.
 const LINE: u64 = 1_000_000;
 
-/// So often a task may be polled while others come to rest; then it is taken for one that asks again and again (`yield_now`) until somebody
-/// else has done something, and time goes on without it. Once it is known, fewer are enough.
+/// So often a task may be polled while others come to rest; then it is taken for one that asks again and again
+/// (`yield_now`) until somebody else has done something, and time goes on without it. Once it is known, fewer are
+/// enough.
 const MAX_POLLS: u32 = 10_000;
 const MAX_POLLS_SPINNING: u32 = 100;
 
@@ -47,8 +48,8 @@ pub(super) struct Polls {
     count: u32,
 }
 
-/// Tells when no task can do anything more. The runtime says that it is about to park its thread; who is woken then runs when all others
-/// wait. It never parks while a task spins, so tasks of hosts say how often they are polled.
+/// Tells when no task can do anything more. The runtime says that it is about to park its thread; who is woken then
+/// runs when all others wait. It never parks while a task spins, so tasks of hosts say how often they are polled.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Idle(Arc<Mutex<IdleWaiters>>);
 
@@ -223,7 +224,8 @@ pub(super) async fn first_of<T>(first: impl Future<Output = T>, second: impl Fut
     .await
 }
 
-/// Moves time to `next`, or less far where a task rings before that: true where that may have let tasks run that have not come to rest.
+/// Moves time to `next`, or less far where a task rings before that: true where that may have let tasks run that have
+/// not come to rest.
 async fn go_to(net: &Net, idle: &Idle, next: Instant) -> bool {
     let bell = &net.clock().bell;
     let (now, last_line) = (net.now(), line_at(next));

@@ -230,7 +230,8 @@ fn link_seed(net: &Net, name: &str) -> u64 {
     Rng::named(net.0.seed, STREAM + 1, name).next_u64()
 }
 
-/// What the host sends and is sent goes by its link where that does anything, and past it where it does not: each piece costs.
+/// What the host sends and is sent goes by its link where that does anything, and past it where it does not: each piece
+/// costs.
 fn lead_by(world: &mut World, (id, impaired, serial): (HostId, ElementId, ElementId), cloud: Plug, link: &Link) {
     let host = Plug::Device(id, LINE);
     let (up, down) = if link.is_plain() { (cloud, host) } else { (Plug::Port(impaired, 0), Plug::Port(serial, 1)) };
@@ -302,8 +303,8 @@ impl Host {
         self.with(|it| it.stack.clone())
     }
 
-    /// Until the guard is dropped, sockets that are made are this host's, and [`spawn`](super::spawn) starts tasks on it. Tasks of the
-    /// host have that by themselves.
+    /// Until the guard is dropped, sockets that are made are this host's, and [`spawn`](super::spawn) starts tasks on
+    /// it. Tasks of the host have that by themselves.
     #[must_use = "the host is left when the guard is dropped"]
     pub fn enter(&self) -> HostGuard {
         HostGuard { _stack: self.stack().enter(), before: CURRENT.replace(Some(self.number)) }
@@ -311,9 +312,9 @@ impl Host {
 
     /// Gives it this program: it runs from when the network does, and again after each [restart](Host::restart).
     ///
-    /// A program may return. One that returns an error ends the run with [`SimError::Failed`], and one that panics with [`SimError::Panicked`]: nobody else
-    /// would hear of it. It is kept as long as the network: one that itself keeps
-    /// a [`Host`] or a [`Net`] keeps the network for good, so it asks for [`Net::current`] instead.
+    /// A program may return. One that returns an error ends the run with [`SimError::Failed`], and one that panics with
+    /// [`SimError::Panicked`]: nobody else would hear of it. It is kept as long as the network: one that itself keeps a
+    /// [`Host`] or a [`Net`] keeps the network for good, so it asks for [`Net::current`] instead.
     pub fn start<P, F>(&self, program: P) -> &Self
     where
         P: Fn() -> F + 'static,
@@ -328,7 +329,8 @@ impl Host {
         self
     }
 
-    /// Starts a task on it, which ends when the host crashes; on one that is down it ends at once. To be called while the network runs.
+    /// Starts a task on it, which ends when the host crashes; on one that is down it ends at once. To be called while
+    /// the network runs.
     ///
     /// # Panics
     /// Where the network does not run.
@@ -381,8 +383,8 @@ impl Host {
 
     /// The power fails: its tasks are dropped, its connections are gone without a word, what comes for it is lost.
     ///
-    /// Tasks started by `tokio::spawn`, by a library perhaps, are not known to be this host's: they go on, with sockets that say that the
-    /// host is gone.
+    /// Tasks started by `tokio::spawn`, by a library perhaps, are not known to be this host's: they go on, with sockets
+    /// that say that the host is gone.
     pub fn crash(&self) -> &Self {
         let stack = self.with(|it| {
             it.is_down = true;
@@ -443,7 +445,8 @@ impl Host {
         self
     }
 
-    /// From now on nothing gets from it to any host that is there, nor back, until [`Net::repair_all`] or [`Host::rejoin`].
+    /// From now on nothing gets from it to any host that is there, nor back, until [`Net::repair_all`] or
+    /// [`Host::rejoin`].
     pub fn isolate(&self) -> &Self {
         self.net.partition(self, self.others());
         self
@@ -465,8 +468,8 @@ impl Host {
         self.with(|it| it.is_down)
     }
 
-    /// From now on packets that are longer than `octets`, and come from it or go to it, are lost without a word: a path with a smaller MTU
-    /// behind a router that sends no ICMP (RFC 2923 section 2.1). `None`: no longer.
+    /// From now on packets that are longer than `octets`, and come from it or go to it, are lost without a word: a path
+    /// with a smaller MTU behind a router that sends no ICMP (RFC 2923 section 2.1). `None`: no longer.
     pub fn set_black_hole(&self, octets: Option<usize>) -> &Self {
         let mut cloud = self.net.0.cloud.lock();
         match octets {

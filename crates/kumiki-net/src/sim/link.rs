@@ -158,7 +158,8 @@ impl Link {
         self.both(|way| way.queue = Queue::Octets(octets))
     }
 
-    /// What waits is dropped, or marked where its sender allows that, once it has waited for longer than 5 ms for 100 ms (CoDel, RFC 8289).
+    /// What waits is dropped, or marked where its sender allows that, once it has waited for longer than 5 ms for 100
+    /// ms (CoDel, RFC 8289).
     #[must_use]
     pub fn codel(self) -> Self {
         self.both(|way| way.queue = Queue::CoDel)

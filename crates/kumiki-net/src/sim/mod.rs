@@ -1,26 +1,29 @@
 //! A network in virtual time, on which tokio tasks run.
 //!
-//! A [`Net`] has [hosts](Host), each with a whole TCP/IP of its own, and between them [links](Link) that delay, lose and reorder as they are
-//! told. Programs are tokio tasks on a host: sockets that they make are that host's. One thread runs it all, in virtual time: an hour
-//! that nothing happens in takes microseconds, and the same seed gives the same packets at the same nanoseconds.
+//! A [`Net`] has [hosts](Host), each with a whole TCP/IP of its own, and between them [links](Link) that delay, lose
+//! and reorder as they are told. Programs are tokio tasks on a host: sockets that they make are that host's. One thread
+//! runs it all, in virtual time: an hour that nothing happens in takes microseconds, and the same seed gives the same
+//! packets at the same nanoseconds.
 //!
-//! A network of routers, switches and lines may stand [between](Net::with) the hosts; the crate `kumiki-testbed` takes one from a scenario of Kumiki's
-//! laboratory.
+//! A network of routers, switches and lines may stand [between](Net::with) the hosts; the crate `kumiki-testbed` takes
+//! one from a scenario of Kumiki's laboratory.
 //!
 //! # Time
 //!
-//! All packets travel by the network's clock, which counts nanoseconds. tokio's own timers (`tokio::time::sleep`, `timeout`, `interval`)
-//! are virtual too, but expire on whole milliseconds since the run began, rounded up, as tokio has them: a sleep of 100 microseconds
-//! takes a millisecond. Those of [`time`] are exact.
+//! All packets travel by the network's clock, which counts nanoseconds. tokio's own timers (`tokio::time::sleep`,
+//! `timeout`, `interval`) are virtual too, but expire on whole milliseconds since the run began, rounded up, as tokio
+//! has them: a sleep of 100 microseconds takes a millisecond. Those of [`time`] are exact.
 //!
 //! # Tasks that others start
 //!
-//! A task of [`spawn`] is on the host of whoever started it, and so is one of [`Host::spawn`] and [`Host::start`]. A library that calls
-//! `tokio::spawn` cannot say so. Sockets that its task was given are what they were; but to make new ones it has to know its host:
+//! A task of [`spawn`] is on the host of whoever started it, and so is one of [`Host::spawn`] and [`Host::start`]. A
+//! library that calls `tokio::spawn` cannot say so. Sockets that its task was given are what they were; but to make new
+//! ones it has to know its host:
 //!
 //! - where there is one host, [`Host::enter`] it around the run, and every task is on it;
-//! - where there are several, let the library start its tasks by way of something that calls [`spawn`] (most have such a setting: hyper's
-//!   `Executor`, tonic's `serve_with_incoming`), or take [`Stack::current`](crate::Stack::current) before, and enter that in the task.
+//! - where there are several, let the library start its tasks by way of something that calls [`spawn`] (most have such
+//!   a setting: hyper's `Executor`, tonic's `serve_with_incoming`), or take [`Stack::current`](crate::Stack::current)
+//!   before, and enter that in the task.
 //!
 //! A task that is on no host is told so when it makes a socket (`Unsupported`).
 //!
@@ -30,11 +33,14 @@
 //!
 //! - `std::time::Instant` and `SystemTime` go on in real time: use `tokio::time::Instant`;
 //! - the order of a `HashMap` with std's hasher, which is seeded by thread and process;
-//! - random numbers of the operating system (`rand::rng()`, `getrandom`; rustls and QUIC draw keys and connection numbers there);
-//! - `tokio::select!` without `biased;`, which begins at a random branch (with `--cfg tokio_unstable` the [seed](Net::new) decides that too);
+//! - random numbers of the operating system (`rand::rng()`, `getrandom`; rustls and QUIC draw keys and connection
+//!   numbers there);
+//! - `tokio::select!` without `biased;`, which begins at a random branch (with `--cfg tokio_unstable` the
+//!   [seed](Net::new) decides that too);
 //! - threads, `spawn_blocking`, real files and sockets; addresses of memory as an order.
 //!
-//! [`Net::digest`] is a number of all that was sent, and when: two runs that give the same one were the same on the network.
+//! [`Net::digest`] is a number of all that was sent, and when: two runs that give the same one were the same on the
+//! network.
 
 mod bell;
 #[cfg(feature = "capture")]

@@ -9,12 +9,13 @@ use super::link::Link;
 impl Host {
     /// One more address, from now on: what is sent there comes here, and the [name](super::Net::host) has it too.
     ///
-    /// What that means to sockets says [`StackLine`](crate::StackLine). A host that is down has it when it starts again; what is restarted keeps the addresses that
-    /// it had last.
+    /// What that means to sockets says [`StackLine`](crate::StackLine). A host that is down has it when it starts
+    /// again; what is restarted keeps the addresses that it had last.
     ///
     /// # Errors
-    /// `AlreadyExists` where this host has it, `AddrInUse` where another one of the network has; `InvalidInput` what cannot be a host's; `Unsupported` where the host
-    /// was made without an address of this version of IP, of a gateway, and in a [network of somebody else's making](super::Net::with), which knows where each address is.
+    /// `AlreadyExists` where this host has it, `AddrInUse` where another one of the network has; `InvalidInput` what
+    /// cannot be a host's; `Unsupported` where the host was made without an address of this version of IP, of a
+    /// gateway, and in a [network of somebody else's making](super::Net::with), which knows where each address is.
     pub fn add_address(&self, address: IpAddr) -> io::Result<()> {
         self.check_moving()?;
         if let Some(why) = wrong_address(&[address]) {
@@ -61,10 +62,12 @@ impl Host {
         Ok(())
     }
 
-    /// It moves to another network: has these addresses and no others from now on, and this line, where that is another one too.
+    /// It moves to another network: has these addresses and no others from now on, and this line, where that is another
+    /// one too.
     ///
-    /// Connections from an address that has gone stay, and nothing gets through on them: they wait for it to come back, and give up when TCP does. Listeners at
-    /// all addresses have callers at the new ones. `phone.move_to(["10.0.0.7".parse()?], &lte)` is a phone that leaves a building.
+    /// Connections from an address that has gone stay, and nothing gets through on them: they wait for it to come back,
+    /// and give up when TCP does. Listeners at all addresses have callers at the new ones.
+    /// `phone.move_to(["10.0.0.7".parse()?], &lte)` is a phone that leaves a building.
     ///
     /// # Errors
     /// As [`Host::add_address`], but for addresses that stay. Nothing has changed then.

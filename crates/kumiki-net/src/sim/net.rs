@@ -188,7 +188,8 @@ impl Net {
         self.0.seed
     }
 
-    /// Random numbers for the user's own draws, which depend on the seed and `name` alone: the same each time that they are asked for.
+    /// Random numbers for the user's own draws, which depend on the seed and `name` alone: the same each time that they
+    /// are asked for.
     #[must_use]
     pub fn rng(&self, name: &str) -> Rng {
         Rng::named(self.0.seed, DRAWS, name)
@@ -200,11 +201,12 @@ impl Net {
         Duration::from_nanos(self.now().as_nanos())
     }
 
-    /// The host called `name`: a new one with the next free addresses (192.168.0.1 and fd00::1, and so on) where there is none.
+    /// The host called `name`: a new one with the next free addresses (192.168.0.1 and fd00::1, and so on) where there
+    /// is none.
     ///
     /// # Panics
-    /// Where the name cannot be ([`Net::host_at`] says which), and where there are 65,535 hosts already: they would need addresses of
-    /// another plan. Where something stands [between](Net::with) the hosts there can be no others.
+    /// Where the name cannot be ([`Net::host_at`] says which), and where there are 65,535 hosts already: they would
+    /// need addresses of another plan. Where something stands [between](Net::with) the hosts there can be no others.
     pub fn host(&self, name: &str) -> Host {
         if let Some(host) = self.find(name) {
             return host;
@@ -216,8 +218,9 @@ impl Net {
         }
     }
 
-    /// A new host for which every destination is its own that no other host has: see [`crate::gateway`]. Its [stack](Host::stack) has the
-    /// [`Gateway`](crate::Gateway). One at a time gets what is for nobody, the one that was added last.
+    /// A new host for which every destination is its own that no other host has: see [`crate::gateway`]. Its
+    /// [stack](Host::stack) has the [`Gateway`](crate::Gateway). One at a time gets what is for nobody, the one that
+    /// was added last.
     ///
     /// # Errors
     /// [`SimError::Host`] where the name is taken.
@@ -238,8 +241,9 @@ impl Net {
         Some(Host { net: self.clone(), number })
     }
 
-    /// A new host with these addresses; of several of one version what says no other is from the first. A name has no spaces and no colon, no dot at its ends, is no address and not
-    /// `localhost`, for none of these would be looked up. Large and small letters are different ones.
+    /// A new host with these addresses; of several of one version what says no other is from the first. A name has no
+    /// spaces and no colon, no dot at its ends, is no address and not `localhost`, for none of these would be looked
+    /// up. Large and small letters are different ones.
     ///
     /// # Errors
     /// [`SimError::Host`] where the name or an address is taken, or an address cannot be a host's.
@@ -302,8 +306,8 @@ impl Net {
         self
     }
 
-    /// From host to host everything takes so long, besides what their links add; half a millisecond unless it is set. Of a pair:
-    /// [`Host::set_latency_to`].
+    /// From host to host everything takes so long, besides what their links add; half a millisecond unless it is set.
+    /// Of a pair: [`Host::set_latency_to`].
     pub fn set_latency(&self, latency: Duration) -> &Self {
         self.0.cloud.lock().latency = nanos(latency);
         self
@@ -373,15 +377,15 @@ impl Net {
         self
     }
 
-    /// A number of all that was sent so far: which host sent which octets when. It is the same for two runs that were the same on the
-    /// network, and (but for a chance of 2^-64) for no others.
+    /// A number of all that was sent so far: which host sent which octets when. It is the same for two runs that were
+    /// the same on the network, and (but for a chance of 2^-64) for no others.
     #[must_use]
     pub fn digest(&self) -> u64 {
         self.0.cloud.lock().digest()
     }
 
-    /// How many packets have entered the network, and how many of them it has lost: for partitions, for hosts that are down, and for
-    /// nobody having the address. What links lose is not among them.
+    /// How many packets have entered the network, and how many of them it has lost: for partitions, for hosts that are
+    /// down, and for nobody having the address. What links lose is not among them.
     #[must_use]
     pub fn packets(&self) -> (u64, u64) {
         let cloud = self.0.cloud.lock();
@@ -413,18 +417,22 @@ impl Net {
         self.run(async { super::time::sleep(duration).await })
     }
 
-    /// Runs the network, and the programs of its hosts that are up, until `future` is done. The programs begin, in the order of their hosts;
-    /// when all of them wait for something, `future` does. That is on no host; to be on one: [`Host::run`].
+    /// Runs the network, and the programs of its hosts that are up, until `future` is done. The programs begin, in the
+    /// order of their hosts; when all of them wait for something, `future` does. That is on no host; to be on one:
+    /// [`Host::run`].
     ///
-    /// The tasks of its hosts end with it, in the order in which they were started; the network stays as it is, and may be run again, when the
-    /// hosts' programs start again. Sockets that are kept go on in the next run. Tasks that were started by `tokio::spawn` end in no order that
-    /// repeats: who runs one network twice, and has such, may not count on the same packets in the second run.
+    /// The tasks of its hosts end with it, in the order in which they were started; the network stays as it is, and may
+    /// be run again, when the hosts' programs start again. Sockets that are kept go on in the next run. Tasks that were
+    /// started by `tokio::spawn` end in no order that repeats: who runs one network twice, and has such, may not count
+    /// on the same packets in the second run.
     ///
     /// # Errors
-    /// [`SimError`] where a task of a host panicked, also one whose panic somebody has looked at, or the program of one has returned an error, the [time limit](Net::set_time_limit) is over
-    /// or time stands still. Time goes on around a task of a host that asks again and again without waiting, such as a loop around `yield_now`
-    /// until something has come: the network does its next event after 10,000 turns of it, then after 100 each. One of `tokio::spawn`
-    /// is not found out. [`SimError::Runtime`] within another runtime: a test of it is a `#[test]`, not a `#[tokio::test]`.
+    /// [`SimError`] where a task of a host panicked, also one whose panic somebody has looked at, or the program of one
+    /// has returned an error, the [time limit](Net::set_time_limit) is over or time stands still. Time goes on around a
+    /// task of a host that asks again and again without waiting, such as a loop around `yield_now` until something has
+    /// come: the network does its next event after 10,000 turns of it, then after 100 each. One of `tokio::spawn` is
+    /// not found out. [`SimError::Runtime`] within another runtime: a test of it is a `#[test]`, not a
+    /// `#[tokio::test]`.
     ///
     /// # Panics
     /// As `future` does.

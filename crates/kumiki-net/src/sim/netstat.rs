@@ -33,7 +33,8 @@ pub struct NetstatEntry {
     pub state: Option<&'static str>,
 }
 
-/// What the sockets of a host are doing, in the order in which they were made; last the connections that no socket has any more.
+/// What the sockets of a host are doing, in the order in which they were made; last the connections that no socket has
+/// any more.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Netstat(pub Vec<NetstatEntry>);
 

@@ -1,4 +1,5 @@
-//! A network of somebody else's making between the hosts: of routers, switches and lines, which decide themselves when something arrives, and what.
+//! A network of somebody else's making between the hosts: of routers, switches and lines, which decide themselves when
+//! something arrives, and what.
 
 use core::net::IpAddr;
 
@@ -8,7 +9,8 @@ use kumiki_octets::Message;
 
 use super::net::{Net, SimError};
 
-/// What stands between the hosts of a [`Net`]; see [`Net::with`]. Hosts are known by their places in what that is given.
+/// What stands between the hosts of a [`Net`]; see [`Net::with`]. Hosts are known by their places in what that is
+/// given.
 ///
 /// It is told of times in order, and asked for what has come to hosts and for its next deadline after each of them.
 pub trait NetworkModel: Send {
@@ -42,14 +44,14 @@ pub struct HostBetween {
 }
 
 impl Net {
-    /// A network of these hosts and no others, with `between` in the place of what there is otherwise: how far it is from one to another, and what gets
-    /// there, is for `between` to say. Beside its hosts these names are `known`, each with its addresses.
-    /// `tcp` is that of all hosts, as [`Net::set_tcp`] takes it.
+    /// A network of these hosts and no others, with `between` in the place of what there is otherwise: how far it is
+    /// from one to another, and what gets there, is for `between` to say. Beside its hosts these names are `known`,
+    /// each with its addresses. `tcp` is that of all hosts, as [`Net::set_tcp`] takes it.
     ///
-    /// All else is as in other networks: hosts crash, are cut off from each other by [`Net::partition`] (whatever way there is between them), have
-    /// [links](super::Link) of their own before what is between; [rules](Net::rule) see what hosts send.
-    /// [`Net::digest`] and [`Net::packets`] are of what these hosts send.
-    /// [`Net::set_latency`] and [`Host::set_latency_to`](super::Host::set_latency_to) mean nothing in it.
+    /// All else is as in other networks: hosts crash, are cut off from each other by [`Net::partition`] (whatever way
+    /// there is between them), have [links](super::Link) of their own before what is between; [rules](Net::rule) see
+    /// what hosts send. [`Net::digest`] and [`Net::packets`] are of what these hosts send. [`Net::set_latency`] and
+    /// [`Host::set_latency_to`](super::Host::set_latency_to) mean nothing in it.
     ///
     /// # Errors
     /// [`SimError::Host`] where a host cannot be, as [`Net::host_at`] says.

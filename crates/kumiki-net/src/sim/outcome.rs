@@ -1,6 +1,7 @@
 //! What the program of a host comes to.
 
-/// What a program of [`Host::start`](super::Host::start) may return: nothing, or what has failed. One that goes on for ever returns neither.
+/// What a program of [`Host::start`](super::Host::start) may return: nothing, or what has failed. One that goes on for
+/// ever returns neither.
 pub trait Outcome: sealed::Outcome {}
 
 impl<T: sealed::Outcome> Outcome for T {}

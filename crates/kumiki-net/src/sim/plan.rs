@@ -25,8 +25,9 @@ impl Plan {
 }
 
 impl Net {
-    /// When so much time has passed in the network, does `act` to it: `net.at(SECOND, |net| _ = net.partition("db", "web"))`. What arrives at that
-    /// instant has arrived. A time that has been is now.
+    /// When so much time has passed in the network, does `act` to it:
+    /// `net.at(SECOND, |net| _ = net.partition("db", "web"))`. What arrives at that instant has arrived. A time that
+    /// has been is now.
     pub fn at(&self, elapsed: Duration, act: impl FnOnce(&Self) + 'static) -> &Self {
         let mut plan = self.0.plan.borrow_mut();
         plan.number += 1;

@@ -10,7 +10,8 @@ use kumiki_wire::inet::ipv4::protocol;
 
 use super::net::Net;
 
-/// A packet on the network, as rules see it. Fragments are as they are: of all but the first nothing is known behind the IP header.
+/// A packet on the network, as rules see it. Fragments are as they are: of all but the first nothing is known behind
+/// the IP header.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Packet {
     /// Its source.
@@ -253,7 +254,8 @@ impl Drop for RuleGuard {
 }
 
 impl Net {
-    /// Adds a rule, which decides about each packet between hosts after those that were there before it. It ends with the guard.
+    /// Adds a rule, which decides about each packet between hosts after those that were there before it. It ends with
+    /// the guard.
     ///
     /// ```
     /// use kumiki_net::sim::{Net, Packet, Payload, Verdict};

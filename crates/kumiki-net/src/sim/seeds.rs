@@ -13,11 +13,12 @@ const SEED: &str = "KUMIKI_SEED";
 
 /// Runs `test` on a network of each of these seeds.
 ///
-/// A seed that fails (by a panic) is run once more, to see whether it fails alike, and then the panic goes on. What is printed says how to run
-/// that seed alone: with the environment variable `KUMIKI_SEED` there are no other seeds. The second run leaves as text what all sockets were doing
-/// when the network stood still for the last time, and with the feature `capture` a capture of all hosts, in the folder that the environment
-/// variable `KUMIKI_CAPTURES` names; unless it is set, in `kumiki` in the build folder that the running program is from (`target`), or in
-/// `target/kumiki` below the current folder where it is from none. The whole paths are printed.
+/// A seed that fails (by a panic) is run once more, to see whether it fails alike, and then the panic goes on. What is
+/// printed says how to run that seed alone: with the environment variable `KUMIKI_SEED` there are no other seeds. The
+/// second run leaves as text what all sockets were doing when the network stood still for the last time, and with the
+/// feature `capture` a capture of all hosts, in the folder that the environment variable `KUMIKI_CAPTURES` names;
+/// unless it is set, in `kumiki` in the build folder that the running program is from (`target`), or in `target/kumiki`
+/// below the current folder where it is from none. The whole paths are printed.
 ///
 /// ```
 /// use kumiki_net::sim::{self, Link};
@@ -34,8 +35,8 @@ pub fn for_seeds(seeds: impl IntoIterator<Item = u64>, test: impl Fn(&Net)) {
     for_seeds_with(seeds, Net::new, test);
 }
 
-/// As [`for_seeds`], on networks that `make` makes of the seeds: of hosts that are the same in several tests, or with something
-/// [between](Net::with) them.
+/// As [`for_seeds`], on networks that `make` makes of the seeds: of hosts that are the same in several tests, or with
+/// something [between](Net::with) them.
 ///
 /// # Panics
 /// As [`for_seeds`]; and as `make` does.

@@ -25,7 +25,8 @@ use super::network_model::NetworkModel;
 use super::rules::{Rules, Verdict};
 use super::time::nanos;
 
-/// Where a packet comes from and goes to: at fixed places in both versions of IP (RFC 791 section 3.1, RFC 8200 section 3).
+/// Where a packet comes from and goes to: at fixed places in both versions of IP (RFC 791 section 3.1, RFC 8200 section
+/// 3).
 fn ends(data: &mut Message) -> Option<(IpAddr, IpAddr)> {
     let octets = data.front_at_least(40);
     let v4 = |at: usize| Some(IpAddr::from(<[u8; 4]>::try_from(octets.get(at..at + 4)?).ok()?));
@@ -147,8 +148,8 @@ impl State {
         data.for_each(|octets| self.digest.write(octets));
     }
 
-    /// To which hosts a packet goes: the one that has its destination, or all others where that is a group. Which of them are in the group
-    /// is theirs to know.
+    /// To which hosts a packet goes: the one that has its destination, or all others where that is a group. Which of
+    /// them are in the group is theirs to know.
     fn destinations(&self, from: usize, data: &mut Message) -> SmallVec<[usize; 1]> {
         let Some((_, destination)) = ends(data) else {
             return SmallVec::new();

@@ -22,11 +22,12 @@ impl Default for ClockOffset {
 }
 
 impl Host {
-    /// From now on its clock goes so many millionths faster than the network's, or slower where that is negative: the timers of its TCP/IP, and those of
-    /// [`sim::time`](super::time) that its tasks set from here on. A quartz is wrong by 20 to 100, and a virtual machine by more at times. A crash does
-    /// not mend it.
+    /// From now on its clock goes so many millionths faster than the network's, or slower where that is negative: the
+    /// timers of its TCP/IP, and those of [`sim::time`](super::time) that its tasks set from here on. A quartz is wrong
+    /// by 20 to 100, and a virtual machine by more at times. A crash does not mend it.
     ///
-    /// tokio's own timers (`tokio::time::sleep` and the like) are of the network's clock, on every host: there is one for all tasks of a thread.
+    /// tokio's own timers (`tokio::time::sleep` and the like) are of the network's clock, on every host: there is one
+    /// for all tasks of a thread.
     ///
     /// # Panics
     /// Where it would stand still, or go back: at -1,000,000 and below.
@@ -47,7 +48,8 @@ impl Host {
         self
     }
 
-    /// From now on its [wall clock](super::time::wall_clock) is so far before that of the network. No timer notices: those go by how much time passes.
+    /// From now on its [wall clock](super::time::wall_clock) is so far before that of the network. No timer notices:
+    /// those go by how much time passes.
     pub fn set_clock_ahead(&self, by: Duration) -> &Self {
         self.with(|it| it.ahead = ClockOffset::By(by));
         self

@@ -44,8 +44,8 @@ impl<F: Future> Future for OnHost<F> {
     }
 }
 
-/// Starts a task on the host that this one is on; as `tokio::spawn`, but sockets that it makes are that host's, and it ends when the host
-/// [crashes](Host::crash).
+/// Starts a task on the host that this one is on; as `tokio::spawn`, but sockets that it makes are that host's, and it
+/// ends when the host [crashes](Host::crash).
 ///
 /// # Panics
 /// Where this task is on no host.

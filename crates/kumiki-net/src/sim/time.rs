@@ -1,7 +1,7 @@
 //! Time of the network itself, exact to the nanosecond.
 //!
-//! tokio's timers expire on whole milliseconds. These do not: they are events of the network, as the arrival of a packet is. And they are of the
-//! clock of the host that sets them, which may go [wrong](super::Host::set_clock_rate).
+//! tokio's timers expire on whole milliseconds. These do not: they are events of the network, as the arrival of a
+//! packet is. And they are of the clock of the host that sets them, which may go [wrong](super::Host::set_clock_rate).
 
 use core::fmt;
 use core::future::{Future, poll_fn};
@@ -134,8 +134,8 @@ pub fn host_elapsed() -> Duration {
 pub const BEGINNING: Duration = Duration::from_secs(1_767_225_600);
 
 /// What the wall clock of the host that this task is on says: as [`host_elapsed`] since the [`BEGINNING`], and
-/// [ahead](super::Host::set_clock_ahead) or [behind](super::Host::set_clock_behind) where somebody has set it so. For programs that take the time as an
-/// argument; `SystemTime::now` is that of the machine.
+/// [ahead](super::Host::set_clock_ahead) or [behind](super::Host::set_clock_behind) where somebody has set it so. For
+/// programs that take the time as an argument; `SystemTime::now` is that of the machine.
 ///
 /// # Panics
 /// Outside of a [`Net`] that runs.

@@ -1,4 +1,5 @@
-//! The names of turmoil-net 0.1, for programs and tests that were written for it: change the import, and they run over a whole TCP/IP.
+//! The names of turmoil-net 0.1, for programs and tests that were written for it: change the import, and they run over
+//! a whole TCP/IP.
 //!
 //! | There | Here |
 //! |---|---|
@@ -11,9 +12,10 @@
 //!
 //! # `tokio::spawn`
 //!
-//! In `lo`, where there is one host, tasks of `tokio::spawn` are on it. With several hosts nobody knows which of them such a task is
-//! meant to be on: there a socket is made before the task is started, or the task by [`sim::spawn`](super::spawn), or the task enters a
-//! [`Stack`](crate::Stack::enter). Otherwise `bind` and `connect` say so (`Unsupported`), where turmoil-net takes the host that ran last.
+//! In `lo`, where there is one host, tasks of `tokio::spawn` are on it. With several hosts nobody knows which of them
+//! such a task is meant to be on: there a socket is made before the task is started, or the task by
+//! [`sim::spawn`](super::spawn), or the task enters a [`Stack`](crate::Stack::enter). Otherwise `bind` and `connect`
+//! say so (`Unsupported`), where turmoil-net takes the host that ran last.
 
 use core::fmt;
 use core::future::Future;
@@ -88,7 +90,8 @@ impl KernelConfig {
         self
     }
 
-    /// There: how many passes of its scheduler come before a retransmission. Here time decides about that: it does nothing.
+    /// There: how many passes of its scheduler come before a retransmission. Here time decides about that: it does
+    /// nothing.
     pub const fn retx_threshold(self, _: u32) -> Self {
         self
     }

@@ -50,8 +50,8 @@ impl Table {
         Ok(())
     }
 
-    /// The one of those that listen at the address of `first` that gets a caller: always the same for the same caller, unless that one has
-    /// no place for it and another has.
+    /// The one of those that listen at the address of `first` that gets a caller: always the same for the same caller,
+    /// unless that one has no place for it and another has.
     fn listener_for(&mut self, local: SocketAddr, first: Handle, caller: &Offered) -> Handle {
         let group = self.listeners.get(&local).cloned().unwrap_or_default();
         if group.len() < 2 {
@@ -69,8 +69,8 @@ impl Table {
         matches!(self.sockets.get(listener), Some(Socket::Listener(it)) if it.has_place())
     }
 
-    /// One of those that listen at `local` has a place: a caller takes it who waits for a place with another. TCP keeps as many callers for
-    /// all of them as for one, so who waits would hold up them all.
+    /// One of those that listen at `local` has a place: a caller takes it who waits for a place with another. TCP keeps
+    /// as many callers for all of them as for one, so who waits would hold up them all.
     fn take_over(&mut self, local: SocketAddr, listener: Handle) {
         for other in self.listeners.get(&local).cloned().unwrap_or_default() {
             if !self.has_place(listener) {

@@ -5,7 +5,8 @@ use std::net::IpAddr;
 
 use kumiki_graph::{NoPath, Problem, Reason};
 
-/// The error of a connection that has ended for this reason, of the kind that Linux's sockets have; the reason is its source and its text.
+/// The error of a connection that has ended for this reason, of the kind that Linux's sockets have; the reason is its
+/// source and its text.
 pub(crate) fn of_reason(reason: &Reason) -> io::Error {
     let kind = match reason {
         Reason::Refused => io::ErrorKind::ConnectionRefused,
@@ -42,8 +43,9 @@ pub(crate) fn of_problem(problem: Problem, peer: IpAddr) -> io::Error {
     }
 }
 
-/// Whether a connected socket of UDP hears of `problem`, which a datagram to `peer` has met: of what will stay, or was found out before it left. Linux tells
-/// the rest only who has asked for it (`IP_RECVERR`), which tokio's sockets cannot.
+/// Whether a connected socket of UDP hears of `problem`, which a datagram to `peer` has met: of what will stay, or was
+/// found out before it left. Linux tells the rest only who has asked for it (`IP_RECVERR`), which tokio's sockets
+/// cannot.
 pub(crate) const fn is_told(problem: Problem, peer: IpAddr) -> bool {
     // The kinds and codes of RFC 792 and RFC 1812, and of RFC 4443, that Linux takes for final.
     match (problem, peer) {
@@ -84,7 +86,8 @@ pub(crate) fn not_connected() -> io::Error {
     io::ErrorKind::NotConnected.into()
 }
 
-/// What is said of a host that is gone, or where `why` is known; and of what was closed, and so of what nobody can name any more.
+/// What is said of a host that is gone, or where `why` is known; and of what was closed, and so of what nobody can name
+/// any more.
 pub(crate) fn is_gone(why: Option<&str>) -> io::Error {
     const GONE: &str = "the host of this socket is gone";
     let text = why.map_or_else(|| GONE.to_owned(), |why| format!("{GONE}: {why}"));

@@ -24,7 +24,8 @@ use crate::gateway::GatewayConfig;
 /// Of a datagram so much is kept to be quoted: what the errors of IPv4 have room for.
 const QUOTED: usize = 512;
 
-/// So many datagrams may all flows together have sent that the layers have not taken: what is more is lost, as where a host's queue is full.
+/// So many datagrams may all flows together have sent that the layers have not taken: what is more is lost, as where a
+/// host's queue is full.
 const MOST_SENT: usize = 512;
 
 /// The gateway of a host, from the first time that somebody asks for it.
@@ -104,7 +105,8 @@ impl Table {
         Ok(gateway.handle)
     }
 
-    /// The layers are to ask about what is for nobody, from their start on: who has taken the gateway misses nothing that comes after.
+    /// The layers are to ask about what is for nobody, from their start on: who has taken the gateway misses nothing
+    /// that comes after.
     pub(crate) fn prepare_gateway(&mut self) {
         let config = GatewayConfig::default();
         let user = self.sockets.insert(Socket::Gateway);

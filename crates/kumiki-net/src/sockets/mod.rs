@@ -1,7 +1,7 @@
 //! What stands between sockets and the layers: the node that is their user, and the table in which both write.
 //!
-//! Whoever has a socket works on the [`Table`] under its lock, and leaves there what is to go down. The host's driver lets the node take
-//! that ([`Node`]), which in turn writes what comes up into the table and wakes who waits for it.
+//! Whoever has a socket works on the [`Table`] under its lock, and leaves there what is to go down. The host's driver
+//! lets the node take that ([`Node`]), which in turn writes what comes up into the table and wakes who waits for it.
 
 mod answer;
 mod callers;

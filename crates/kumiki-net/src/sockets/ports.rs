@@ -34,7 +34,8 @@ pub(crate) struct Bound {
 }
 
 impl Bound {
-    /// The same address for another stack of the same host, which listens there as well; whoever has taken it gives it back.
+    /// The same address for another stack of the same host, which listens there as well; whoever has taken it gives it
+    /// back.
     pub(crate) const fn part(&self) -> Self {
         Self { local: self.local, number: PART }
     }

@@ -18,7 +18,8 @@ use super::wakers::{WakeList, Wakers};
 /// At most so many octets are handed to TCP at once.
 const PIECE: usize = 256 * 1024;
 
-/// Room that the user has made is told to TCP when it is so much, or a part of the buffer ([`SHARE`]), or with what is written next.
+/// Room that the user has made is told to TCP when it is so much, or a part of the buffer ([`SHARE`]), or with what is
+/// written next.
 const WORTH_TELLING: u64 = 16 * 1024;
 const SHARE: u64 = 8;
 
@@ -31,7 +32,8 @@ pub(crate) struct Effects {
     pub(crate) budget: Option<Budget>,
     /// Among the requests is more than credit that can wait.
     pub(crate) is_pressing: bool,
-    /// What waits here waits for room on its way to the layers: streams take no more, for what was written is to arrive whatever becomes of the process.
+    /// What waits here waits for room on its way to the layers: streams take no more, for what was written is to arrive
+    /// whatever becomes of the process.
     is_stuffed: bool,
     unstuffed: Wakers,
 }
@@ -273,7 +275,8 @@ impl Stream {
         self.released || matches!(self.phase, Phase::Ended)
     }
 
-    /// Reads into `fill`, which takes octets and says how many of them; or only looks. `WouldBlock` where there is nothing.
+    /// Reads into `fill`, which takes octets and says how many of them; or only looks. `WouldBlock` where there is
+    /// nothing.
     pub(crate) fn read(
         &mut self,
         is_peek: bool,
@@ -449,8 +452,8 @@ impl Stream {
         self.error.as_ref().is_some_and(|it| it.kind() == io::ErrorKind::NetworkDown)
     }
 
-    /// What has ended it, for whoever asks first (`SO_ERROR`). That its host is gone is told to all: nobody is to take that for the end of
-    /// what the peer has sent.
+    /// What has ended it, for whoever asks first (`SO_ERROR`). That its host is gone is told to all: nobody is to take
+    /// that for the end of what the peer has sent.
     pub(crate) fn take_error(&mut self) -> Option<io::Error> {
         if self.is_host_gone() {
             return self.error.as_ref().map(error::again);

@@ -45,7 +45,8 @@ pub(crate) struct Layers {
     pub(crate) receive_buffer: u32,
     /// And what it does with small segments.
     pub(crate) coalesce: Option<Coalesce>,
-    /// TCP is told of all that was read, and not only where it matters: who ends connections when a process has gone must know whether it had read all.
+    /// TCP is told of all that was read, and not only where it matters: who ends connections when a process has gone
+    /// must know whether it had read all.
     pub(crate) hears_all: bool,
 }
 
@@ -73,7 +74,8 @@ pub struct SocketCounts {
 }
 
 impl SocketCounts {
-    /// These and those of another stack of the same host. A listener is a part in each, and is counted where it has been bound.
+    /// These and those of another stack of the same host. A listener is a part in each, and is counted where it has
+    /// been bound.
     pub(crate) const fn with(self, other: Self) -> Self {
         Self {
             streams: self.streams + other.streams,
@@ -96,7 +98,8 @@ pub(crate) struct Table {
     pub(super) layers: Layers,
     /// The host's own addresses, with the loopback addresses left out.
     pub(super) addresses: Vec<IpAddr>,
-    /// From which of them what goes where is sent, as IP has it: networks, each with the length of its prefix and the address.
+    /// From which of them what goes where is sent, as IP has it: networks, each with the length of its prefix and the
+    /// address.
     pub(crate) sources: Vec<(IpAddr, u8, IpAddr)>,
     /// From where these two come: what is on each line.
     pub(crate) lines: Vec<OwnLine>,
@@ -281,7 +284,8 @@ impl Table {
         Ok(user)
     }
 
-    /// `local` as the address of a call to `remote`: where the host is several stacks, whose the call is follows from both, and so the address is chosen here.
+    /// `local` as the address of a call to `remote`: where the host is several stacks, whose the call is follows from
+    /// both, and so the address is chosen here.
     pub(crate) fn own_for(&self, local: SocketAddr, remote: SocketAddr) -> SocketAddr {
         let to = reached(unmapped(remote)).ip();
         let local = of_layer(local, to.is_ipv4());
@@ -454,7 +458,8 @@ impl Table {
         }
     }
 
-    /// The host is gone, with all its layers, and perhaps it is known why: every socket has ended. Only the first such word counts.
+    /// The host is gone, with all its layers, and perhaps it is known why: every socket has ended. Only the first such
+    /// word counts.
     pub(crate) fn go_down(&mut self, why: Option<String>) {
         if core::mem::replace(&mut self.is_down, true) {
             return;

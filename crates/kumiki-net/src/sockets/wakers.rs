@@ -4,12 +4,14 @@ use core::task::Waker;
 
 use smallvec::SmallVec;
 
-/// More than this many different tasks that wait for one thing are woken to say again that they do: most of them may have gone.
+/// More than this many different tasks that wait for one thing are woken to say again that they do: most of them may
+/// have gone.
 const MOST: usize = 64;
 
 /// The tasks that wait for one thing. Each is there once, however often it asks.
 ///
-/// Mostly it is one or none, and each connection has two of these, be it ever so idle: so more have memory of their own.
+/// Mostly it is one or none, and each connection has two of these, be it ever so idle: so more have memory of their
+/// own.
 #[derive(Debug, Default)]
 pub(crate) struct Wakers {
     first: Option<Waker>,
@@ -19,7 +21,8 @@ pub(crate) struct Wakers {
 #[derive(Debug)]
 struct MoreWakers {
     waiting: Vec<Waker>,
-    /// How many there may be in all; twice as many each time, for those who are there still come back, and must find room.
+    /// How many there may be in all; twice as many each time, for those who are there still come back, and must find
+    /// room.
     most: usize,
 }
 

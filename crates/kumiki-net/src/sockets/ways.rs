@@ -193,7 +193,8 @@ impl Table {
         }
     }
 
-    /// Changes a line as its owner wants it: sockets see it at once, and the layers before anything that is asked of them after it.
+    /// Changes a line as its owner wants it: sockets see it at once, and the layers before anything that is asked of
+    /// them after it.
     pub(crate) fn change_line(&mut self, number: usize, change: Change) -> io::Result<()> {
         self.check_up()?;
         if self.gateway.is_some() {

@@ -31,13 +31,16 @@ impl fmt::Debug for TcpListener {
 }
 
 impl TcpListener {
-    /// Listens at the first of the addresses that can be had: who calls once it has returned is heard, on whatever thread the layers run. With port 0 a port is chosen; [`TcpListener::local_addr`] tells it.
+    /// Listens at the first of the addresses that can be had: who calls once it has returned is heard, on whatever
+    /// thread the layers run. With port 0 a port is chosen; [`TcpListener::local_addr`] tells it.
     ///
-    /// `[::]` takes callers of both versions of IP, and shows those of IPv4 with an address of IPv6 (`::ffff:10.0.0.1`).
+    /// `[::]` takes callers of both versions of IP, and shows those of IPv4 with an address of IPv6
+    /// (`::ffff:10.0.0.1`).
     ///
     /// # Errors
     /// `AddrInUse`, `AddrNotAvailable` where the host does not have the address; those of [`crate::lookup_host`].
-    // It is as tokio's; no answer has to be waited for, as the table says who has an address and the layers hear of it before any packet.
+    // It is as tokio's; no answer has to be waited for, as the table says who has an address and the layers hear of it
+    // before any packet.
     #[expect(clippy::unused_async, reason = "as tokio's")]
     pub async fn bind<A: ToSocketAddrs>(addr: A) -> io::Result<Self> {
         let stack = Stack::current()?;
@@ -62,8 +65,8 @@ impl TcpListener {
         Self::listen(stack, bound, Quality::default(), backlog)
     }
 
-    /// Listens at an address that was taken, which is given back with the listener. Where the host is several stacks, all hear callers, and each has its
-    /// part of the backlog.
+    /// Listens at an address that was taken, which is given back with the listener. Where the host is several stacks,
+    /// all hear callers, and each has its part of the backlog.
     pub(super) fn listen(stack: &Stack, bound: Bound, quality: Quality, backlog: u32) -> io::Result<Self> {
         let stacks = u32::try_from(stack.others().len()).unwrap_or(u32::MAX).saturating_add(1);
         let mut of_part = bound;

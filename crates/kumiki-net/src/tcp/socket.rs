@@ -20,7 +20,8 @@ const KEEP_ALIVE: KeepAlive = KeepAlive {
     count: 9,
 };
 
-/// What Linux has where nobody asks (`net.ipv4.tcp_wmem` and `tcp_rmem`, the second number), and the least that it gives.
+/// What Linux has where nobody asks (`net.ipv4.tcp_wmem` and `tcp_rmem`, the second number), and the least that it
+/// gives.
 const SEND_BUFFER: (u32, u32) = (16_384, 4_608);
 const RECEIVE_BUFFER: (u32, u32) = (131_072, 2_304);
 
@@ -120,7 +121,8 @@ impl TcpSocket {
         Ok(())
     }
 
-    /// Whether others may take the same address who say so too, and listen there: each gets the callers of a part of all addresses.
+    /// Whether others may take the same address who say so too, and listen there: each gets the callers of a part of
+    /// all addresses.
     ///
     /// # Errors
     /// None.
@@ -137,8 +139,8 @@ impl TcpSocket {
         Ok(())
     }
 
-    /// The size of the send buffer, as Linux says it: twice what was asked for, as half of it is for what goes with the octets. Where
-    /// nothing was asked for it grows by itself.
+    /// The size of the send buffer, as Linux says it: twice what was asked for, as half of it is for what goes with the
+    /// octets. Where nothing was asked for it grows by itself.
     ///
     /// # Errors
     /// None.
@@ -319,8 +321,8 @@ impl TcpSocket {
     /// Takes a local address; with port 0 a port is chosen.
     ///
     /// # Errors
-    /// `AddrInUse`, `AddrNotAvailable`; `InvalidInput` where it is bound already; the system's "address family" where the address is of
-    /// the other version of IP.
+    /// `AddrInUse`, `AddrNotAvailable`; `InvalidInput` where it is bound already; the system's "address family" where
+    /// the address is of the other version of IP.
     pub fn bind(&self, addr: SocketAddr) -> io::Result<()> {
         self.check_version(addr)?;
         let mut asked = self.asked();

@@ -23,8 +23,8 @@ use crate::{Stack, ToSocketAddrs};
 
 /// A TCP connection, as `tokio::net::TcpStream`.
 ///
-/// Dropping it closes it in order: what was written still goes. It is reset instead where octets have come that nobody has read, as in
-/// Linux, and where a linger of zero was asked for.
+/// Dropping it closes it in order: what was written still goes. It is reset instead where octets have come that nobody
+/// has read, as in Linux, and where a linger of zero was asked for.
 pub struct TcpStream(pub(crate) OwnedSocket);
 
 pub(super) fn ttl_of(quality: &Quality) -> u32 {
@@ -41,8 +41,9 @@ impl TcpStream {
     /// Dropping the future gives the call up.
     ///
     /// # Errors
-    /// `ConnectionRefused`, `TimedOut`, `HostUnreachable`, `NetworkUnreachable`; `AddrNotAvailable` where all local ports are in use towards the peer; those of
-    /// [`crate::lookup_host`]. Of several addresses, that of the first whose version of IP the host has.
+    /// `ConnectionRefused`, `TimedOut`, `HostUnreachable`, `NetworkUnreachable`; `AddrNotAvailable` where all local
+    /// ports are in use towards the peer; those of [`crate::lookup_host`]. Of several addresses, that of the first
+    /// whose version of IP the host has.
     pub async fn connect<A: ToSocketAddrs>(addr: A) -> io::Result<Self> {
         let stack = Stack::current()?;
         let addresses = addr.written().resolve(&stack)?;
@@ -292,8 +293,8 @@ impl TcpStream {
         })
     }
 
-    /// Ends one direction, or both, as `std::net::TcpStream::shutdown`. Whoever reads is told of the end, of what came before too. Where both have
-    /// been ended, what comes then is answered by a reset.
+    /// Ends one direction, or both, as `std::net::TcpStream::shutdown`. Whoever reads is told of the end, of what came
+    /// before too. Where both have been ended, what comes then is answered by a reset.
     ///
     /// # Errors
     /// `NotConnected` where the connection has ended already, by a reset or in both directions.
@@ -362,7 +363,8 @@ impl TcpStream {
 
     // Options.
 
-    /// Changes what is asked of TCP for this connection, also what tokio has no method for. TCP takes what can be changed while it is open.
+    /// Changes what is asked of TCP for this connection, also what tokio has no method for. TCP takes what can be
+    /// changed while it is open.
     ///
     /// # Errors
     /// As [`TcpStream::local_addr`].
@@ -398,7 +400,8 @@ impl TcpStream {
         })
     }
 
-    /// Whether each segment is to be acknowledged at once (`TCP_QUICKACK`); this TCP decides by itself, and only remembers what was asked.
+    /// Whether each segment is to be acknowledged at once (`TCP_QUICKACK`); this TCP decides by itself, and only
+    /// remembers what was asked.
     ///
     /// # Errors
     /// As [`TcpStream::local_addr`].
@@ -425,7 +428,8 @@ impl TcpStream {
         self.0.with(|table| Ok(table.stream(self.handle())?.0.linger))
     }
 
-    /// Zero: closing resets the connection. Any other time is remembered; closing waits for nothing, for what was written goes by itself.
+    /// Zero: closing resets the connection. Any other time is remembered; closing waits for nothing, for what was
+    /// written goes by itself.
     ///
     /// # Errors
     /// As [`TcpStream::local_addr`].

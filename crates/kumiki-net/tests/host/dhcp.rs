@@ -118,7 +118,8 @@ fn run(sides: Vec<Side>) {
     // One lease on each line, and its end: udhcpd writes them down when it is asked to.
     host.stop().unwrap();
     for (line, (server, folder)) in lines().zip(servers) {
-        // The time of writing, and what it knows of each: seconds left (4 octets), address, station. It may be asked before it has read the last message.
+        // The time of writing, and what it knows of each: seconds left (4 octets), address, station. It may be asked
+        // before it has read the last message.
         let given_back = [&[0; 4][..], &on(line, 77).octets()].concat();
         while folder.read("leases").get(8..16) != Some(&given_back[..]) {
             server.signal(Signal::USR1);

@@ -45,8 +45,8 @@ impl Far {
     }
 }
 
-/// A device to which a packet comes after some of the looks at it that have found none, and after some that have found one; more at once would be
-/// answered faster than anybody takes the answers.
+/// A device to which a packet comes after some of the looks at it that have found none, and after some that have found
+/// one; more at once would be answered faster than anybody takes the answers.
 struct Busy {
     device: Frames,
     far: Arc<Far>,

@@ -9,8 +9,8 @@ use kumiki_net::host::{HostConfig, PacketStack};
 /// What becomes of a packet of the host with this number on its way.
 type Path<'a> = Box<dyn FnMut(usize, Vec<u8>) -> Vec<Vec<u8>> + 'a>;
 
-/// Something that stands where the kernel is, with a device of several queues at host 0: it sees by which queue a packet came, or says by which one
-/// goes to the host.
+/// Something that stands where the kernel is, with a device of several queues at host 0: it sees by which queue a
+/// packet came, or says by which one goes to the host.
 pub(crate) trait Queues {
     fn came(&mut self, queue: usize, packet: &[u8]);
     fn goes(&mut self, packet: &[u8]) -> usize;
@@ -135,7 +135,8 @@ pub(crate) fn syn(packet: &[u8]) -> Option<u32> {
     is_syn.then(|| u32::from_be_bytes(packet[24..28].try_into().unwrap()))
 }
 
-/// A packet of IPv4 in fragments (RFC 791 section 3.2) of so many octets at most, a multiple of 8, whatever it says of that itself.
+/// A packet of IPv4 in fragments (RFC 791 section 3.2) of so many octets at most, a multiple of 8, whatever it says of
+/// that itself.
 pub(crate) fn fragments(packet: &[u8], most: usize) -> Vec<Vec<u8>> {
     let (header, data) = packet.split_at(20);
     let last = data.len().saturating_sub(1) / most;
@@ -153,7 +154,8 @@ pub(crate) fn fragments(packet: &[u8], most: usize) -> Vec<Vec<u8>> {
     cut.collect()
 }
 
-/// What a router says of `packet`: `kind` and `code` of RFC 792 or RFC 4443, and an MTU where that is asked for: 576 (RFC 1191), or 1280.
+/// What a router says of `packet`: `kind` and `code` of RFC 792 or RFC 4443, and an MTU where that is asked for: 576
+/// (RFC 1191), or 1280.
 pub(crate) fn error(packet: &[u8], [kind, code]: [u8; 2]) -> Vec<u8> {
     if packet[0] >> 4 == 6 {
         return error_v6(packet, [kind, code]);

@@ -119,7 +119,8 @@ impl Numbers {
         usize::try_from(self.0 >> 16).unwrap() % most
     }
 
-    /// `packet`, of which the header of IP stands at `ip`, with something wrong in it, and sums that are right all the same as a rule.
+    /// `packet`, of which the header of IP stands at `ip`, with something wrong in it, and sums that are right all the
+    /// same as a rule.
     fn spoiled(&mut self, mut packet: Vec<u8>, ip: usize) -> Vec<u8> {
         for _ in 0..=self.below(3) {
             let front = packet.len().min(ip + 60).max(1);

@@ -17,7 +17,8 @@ use crate::exchange::error;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
-/// Of IPv4 what RFC 792 and RFC 1812 have, of IPv6 what RFC 4443 has and two codes more. What is too big is last: after it Linux sends fragments.
+/// Of IPv4 what RFC 792 and RFC 1812 have, of IPv6 what RFC 4443 has and two codes more. What is too big is last: after
+/// it Linux sends fragments.
 fn errors(is_v4: bool) -> Vec<[u8; 2]> {
     let all = |kind, codes: u8| (0..codes).map(move |code| [kind, code]);
     let mut errors: Vec<_> = if is_v4 {

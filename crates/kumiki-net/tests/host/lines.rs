@@ -15,7 +15,8 @@ fn ip(text: &str) -> IpAddr {
     text.parse().unwrap()
 }
 
-/// In the middle: a line that leads everywhere, and an Ethernet that leads to its own networks and, by a router, to one behind it.
+/// In the middle: a line that leads everywhere, and an Ethernet that leads to its own networks and, by a router, to one
+/// behind it.
 fn middle() -> HostConfig {
     let ethernet = Line::new([ip("192.168.7.1"), ip("fd07::1")])
         .ethernet([2, 0, 0, 0, 7, 1])
@@ -27,7 +28,8 @@ fn middle() -> HostConfig {
         .line(ethernet)
 }
 
-/// A host at the other end of the first line, which is the whole world, and the station on the Ethernet, which has an address of the network behind it.
+/// A host at the other end of the first line, which is the whole world, and the station on the Ethernet, which has an
+/// address of the network behind it.
 fn ends() -> [HostConfig; 2] {
     let world = HostConfig::new([ip("203.0.113.9"), ip("2001:db8::9")]);
     let station = HostConfig::new([ip("192.168.7.2"), ip("fd07::2"), ip("fd17::2")])

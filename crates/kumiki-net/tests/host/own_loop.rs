@@ -42,7 +42,8 @@ fn drivers(over: &Carrier) -> [HostDriver; 2] {
     })
 }
 
-// Z6: what comes while the loop is at work is an edge, too. Two octets back and forth, then much each way, and no other traffic.
+// Z6: what comes while the loop is at work is an edge, too. Two octets back and forth, then much each way, and no other
+// traffic.
 #[test]
 fn both_ends_live_in_one_runtime_over_frames_of_each_kind() {
     kumiki_watchdog::minute();

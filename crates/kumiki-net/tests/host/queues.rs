@@ -1,4 +1,5 @@
-//! A host of several stacks, each with a queue of one device: whatever queue a packet comes by, it reaches the stack whose it is.
+//! A host of several stacks, each with a queue of one device: whatever queue a packet comes by, it reaches the stack
+//! whose it is.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -70,8 +71,8 @@ impl<Q: Queues> Queues for Watched<Q> {
     }
 }
 
-/// As Linux has it (drivers/net/tun.c, `tun_automq_select_queue`): by the queue from which the flow was last written, or else by a hash of it, which has
-/// nothing to do with ours.
+/// As Linux has it (drivers/net/tun.c, `tun_automq_select_queue`): by the queue from which the flow was last written,
+/// or else by a hash of it, which has nothing to do with ours.
 #[derive(Default)]
 struct Linux(BTreeMap<Pair, usize>);
 

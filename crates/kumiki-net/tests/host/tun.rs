@@ -12,8 +12,8 @@ const OURS: (Ipv4Addr, Ipv6Addr) = (Ipv4Addr::new(10, 97, 0, 2), Ipv6Addr::new(0
 
 const QUEUES: usize = 3;
 
-/// Runs `test` where there are no interfaces but those it makes. Where no namespace or device can be had nothing is tested, which is said, and is a
-/// failure with `KUMIKI_REQUIRE_NETNS` set.
+/// Runs `test` where there are no interfaces but those it makes. Where no namespace or device can be had nothing is
+/// tested, which is said, and is a failure with `KUMIKI_REQUIRE_NETNS` set.
 fn in_a_namespace(test: fn(HostStack)) {
     kumiki_watchdog::minute();
     let began = || {

@@ -16,8 +16,8 @@ fn configs() -> [HostConfig; 2] {
     [1, 2].map(|n| HostConfig::new([[10, 0, 0, n].into()]))
 }
 
-/// Sends so many octets each way by a connection of which the end with this number, 0 or 1, begins 10 before `wrap`. Of the packets one in so many
-/// is lost.
+/// Sends so many octets each way by a connection of which the end with this number, 0 or 1, begins 10 before `wrap`. Of
+/// the packets one in so many is lost.
 fn across(wrap: u64, end: usize, octets: usize, one_in: u32) {
     let [a, b] = configs();
     let (begun, count, loses) = (Cell::new([0; 2]), Cell::new(0_u32), Cell::new(false));

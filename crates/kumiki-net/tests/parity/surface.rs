@@ -1,5 +1,5 @@
-// Every public method of the sockets of `tokio::net`, with its exact type. `net` is what is held against it. Nothing here runs.
-// What names the operating system is not here: see `LEFT_OUT` in parity.rs.
+// Every public method of the sockets of `tokio::net`, with its exact type. `net` is what is held against it. Nothing
+// here runs. What names the operating system is not here: see `LEFT_OUT` in parity.rs.
 
 use std::fmt::{Debug, Display};
 use std::future::Future;

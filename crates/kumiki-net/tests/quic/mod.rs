@@ -128,7 +128,8 @@ fn datagrams_are_as_long_as_the_path_carries_and_no_longer() {
         mtu(&connection)
     });
     let mtu = done.unwrap();
-    // 1500, less the headers of IPv4 and UDP; the search stops within a few octets of that. A datagram in fragments would have come at any length.
+    // 1500, less the headers of IPv4 and UDP; the search stops within a few octets of that. A datagram in fragments
+    // would have come at any length.
     assert!((1440..=1472).contains(&mtu), "{mtu}");
 }
 

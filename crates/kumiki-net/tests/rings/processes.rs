@@ -107,7 +107,8 @@ fn are_next(read: &[u8], all: &[u8], at: usize) -> bool {
     here.starts_with(first) && all.starts_with(rest)
 }
 
-/// Sends to itself for ever, and looks at each octet. Whenever it is asked, it says how many more these were, once there were some.
+/// Sends to itself for ever, and looks at each octet. Whenever it is asked, it says how many more these were, once
+/// there were some.
 async fn steady() {
     static GOOD: AtomicU64 = AtomicU64::new(0);
     let listener = TcpListener::bind("10.9.0.1:70").await.unwrap();

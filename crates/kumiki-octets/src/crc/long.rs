@@ -5,7 +5,8 @@ use crc_fast::{CrcAlgorithm, Digest};
 /// Piece length from which `crc-fast` is used: setting it up costs more than the tables need for less.
 const LONG: usize = 128;
 
-/// Piece lengths of FCS-32 from which on, and up to which, `crc32fast` is used: it costs less to set up and is slower in the long run.
+/// Piece lengths of FCS-32 from which on, and up to which, `crc32fast` is used: it costs less to set up and is slower
+/// in the long run.
 const TINY: usize = 16;
 const MIDDLING: usize = 4096;
 

@@ -1,10 +1,12 @@
 //! How octets are stuffed and unstuffed.
 //!
-//! Who sends the octets chooses them, so no content may be much slower than another (RFC 2615, section 6, on what a user can do with chosen
-//! octets). Hence every form treats a block that is not clean without a branch that depends on where its octets are.
+//! Who sends the octets chooses them, so no content may be much slower than another (RFC 2615, section 6, on what a
+//! user can do with chosen octets). Hence every form treats a block that is not clean without a branch that depends on
+//! where its octets are.
 //!
-//! Measured on one core of a shared Xeon virtual machine by `kumiki-bench kernels`, in GB/s (1e9 octets, before stuffing) with frames of 1500 octets; a
-//! copy took 109 in the same run. ttcp's octets are escaped in two of 95; text and zeros have none that are.
+//! Measured on one core of a shared Xeon virtual machine by `kumiki-bench kernels`, in GB/s (1e9 octets, before
+//! stuffing) with frames of 1500 octets; a copy took 109 in the same run. ttcp's octets are escaped in two of 95; text
+//! and zeros have none that are.
 //!
 //! | | random | ttcp | text | flags only |
 //! |---|---|---|---|---|
@@ -21,8 +23,8 @@
 //! | AVX2 | 12 | 8.0 | 18 | 2.3 |
 //! | AVX-512 VBMI2 | 28 | 22 | 34 | 8.6 |
 //!
-//! With frames of 64 octets the call counts: 7 to stuff, 22 to count, 4 to unstuff. Flags only are as slow as it gets, since as many octets again
-//! come from the line or go to it.
+//! With frames of 64 octets the call counts: 7 to stuff, 22 to count, 4 to unstuff. Flags only are as slow as it gets,
+//! since as many octets again come from the line or go to it.
 
 use super::{Accm, COMPLEMENT, ESCAPE, FLAG, Stop, Unstuffed};
 use crate::Form;
@@ -173,7 +175,8 @@ const fn eight_times(octet: u8) -> u64 {
 /// Whether none of eight octets is a flag, an escape, or, where there is a map, below 0x20.
 fn is_clean(eight: [u8; 8], accm: Accm) -> bool {
     let word = u64::from_ne_bytes(eight);
-    // The top bit of an octet of the result is 1 if some octet is below `limit`, at most 0x80. It may be 1 in a higher octet too.
+    // The top bit of an octet of the result is 1 if some octet is below `limit`, at most 0x80. It may be 1 in a higher
+    // octet too.
     let below = |word: u64, limit: u8| word.wrapping_sub(eight_times(limit)) & !word & eight_times(0x80);
     let found = below(word ^ eight_times(FLAG), 1) | below(word ^ eight_times(ESCAPE), 1);
     let controls = if accm == Accm::NONE { 0 } else { below(word, 0x20) };

@@ -31,8 +31,9 @@ pub(super) fn again() -> Option<Box<Inner>> {
     FREE.try_with(|free| free.try_borrow_mut().ok()?.kept.pop()).ok().flatten()
 }
 
-/// Free messages on their way from a thread that frees more than it makes to one that makes more than it frees. Otherwise the first gives them back to
-/// the allocator while the other asks that for new ones, and each waits for the other there.
+/// Free messages on their way from a thread that frees more than it makes to one that makes more than it frees.
+/// Otherwise the first gives them back to the allocator while the other asks that for new ones, and each waits for the
+/// other there.
 ///
 /// ```
 /// use kumiki_octets::{FreeMessages, Message};

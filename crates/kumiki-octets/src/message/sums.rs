@@ -107,8 +107,8 @@ impl Message {
         self.0.body.iter().filter(|slice| !slice.is_summed()).map(Slice::len).sum()
     }
 
-    /// Completes a checksum that was left to the device ([`Checksum::Partial`]), for who passes the datagram on in pieces. A checksum of zero
-    /// is written as all ones (RFC 768). Gives how many octets had to be read for it.
+    /// Completes a checksum that was left to the device ([`Checksum::Partial`]), for who passes the datagram on in
+    /// pieces. A checksum of zero is written as all ones (RFC 768). Gives how many octets had to be read for it.
     pub fn complete_checksum(&mut self) -> usize {
         let Checksum::Partial { start, field } = self.meta().checksum else {
             return 0;

@@ -7,8 +7,8 @@ use crate::hdlc::{Accm, ESCAPE, stuffed_len};
 const COUNTER_BLOCK: u64 = 256;
 
 impl Pattern {
-    /// What [`stuffed_len`] gives for the `len` octets from position `offset`. It takes constant time, except for `Random`, which
-    /// has to generate.
+    /// What [`stuffed_len`] gives for the `len` octets from position `offset`. It takes constant time, except for
+    /// `Random`, which has to generate.
     #[must_use]
     pub fn stuffed_len(self, offset: u64, len: usize, accm: Accm) -> usize {
         let end = u64::try_from(len).ok().and_then(|count| offset.checked_add(count));

@@ -16,8 +16,9 @@
 //! | copy, then AVX2 sum, 4 KiB at a time | | 4 | 12 | 33 | 58 | 65 |
 //! | copy and AVX2 sum in one pass | | 14 | 43 | 66 | 72 | 71 |
 //!
-//! Few whole words of eight octets are added with carry all the same: with the call, on the same machine while others used it, 32 octets take 11.1 GB/s and not the
-//! 9.1 of `wide`, 64 take 18.1 and not 15.8, 120 take 21 and not 22; carries that gather apart do not wait for each other.
+//! Few whole words of eight octets are added with carry all the same: with the call, on the same machine while others
+//! used it, 32 octets take 11.1 GB/s and not the 9.1 of `wide`, 64 take 18.1 and not 15.8, 120 take 21 and not 22;
+//! carries that gather apart do not wait for each other.
 //!
 //! Copies are summed in the same pass. Doing that with AVX-512 was no faster at 9128 and 8 % faster at 65536.
 

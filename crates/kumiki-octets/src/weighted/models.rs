@@ -1,8 +1,8 @@
 //! Small programs whose threads share a value, run by loom in every order in which they may meet.
 //!
-//! `RUSTFLAGS="--cfg loom" cargo test -p kumiki-octets --lib --target-dir target/loom weighted::models`; `./check` does so. A value here says
-//! to loom when it is read and when it is written, so that an order in which both may happen at once is found, whatever this
-//! processor does; and loom counts what is never dropped.
+//! `RUSTFLAGS="--cfg loom" cargo test -p kumiki-octets --lib --target-dir target/loom weighted::models`; `./check` does
+//! so. A value here says to loom when it is read and when it is written, so that an order in which both may happen at
+//! once is found, whatever this processor does; and loom counts what is never dropped.
 
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
@@ -10,7 +10,8 @@ use loom::thread;
 
 use super::*;
 
-/// What is shared: a number that is read by holders and written by who alone has it, and something of which loom counts the holders.
+/// What is shared: a number that is read by holders and written by who alone has it, and something of which loom counts
+/// the holders.
 struct Shared {
     number: UnsafeCell<u32>,
     alive: Arc<()>,
@@ -20,8 +21,8 @@ struct Shared {
 mod reach {
     use super::Shared;
 
-    // SAFETY: who has a shared reference only reads the number; it is written through a unique one. That holders keep to it is what the
-    // models are to show: loom stops where it is read and written at once.
+    // SAFETY: who has a shared reference only reads the number; it is written through a unique one. That holders keep
+    // to it is what the models are to show: loom stops where it is read and written at once.
     unsafe impl Sync for Shared {}
 
     impl Shared {

@@ -1,7 +1,8 @@
-//! Attributes of files, ISO 8571-2 section on attributes, in the sets that ISO 8571-4 has for selecting, creating, reading and changing.
+//! Attributes of files, ISO 8571-2 section on attributes, in the sets that ISO 8571-4 has for selecting, creating,
+//! reading and changing.
 //!
-//! Three things differ: an attribute that is absent (`None`), one without a value ([`Attribute::NoValueAvailable`]: the filestore
-//! has this attribute in part only), and one with a value. A request has no attribute without a value.
+//! Three things differ: an attribute that is absent (`None`), one without a value ([`Attribute::NoValueAvailable`]: the
+//! filestore has this attribute in part only), and one with a value. A request has no attribute without a value.
 
 use core::fmt;
 
@@ -61,7 +62,8 @@ impl Pathname {
         components
     }
 
-    /// What filestores that have `/` in their names, as ISODE's, call a file in the directory of this name. What has no name of its own (nothing, `.`) adds none.
+    /// What filestores that have `/` in their names, as ISODE's, call a file in the directory of this name. What has no
+    /// name of its own (nothing, `.`) adds none.
     #[must_use]
     pub fn with(&self, last: &GraphicString) -> Self {
         let mut octets = self.prefix();
@@ -69,7 +71,8 @@ impl Pathname {
         Self::from(GraphicString::from(octets))
     }
 
-    /// The name of a file without that of the directory, where it has that in front: what [`Pathname::with`] is undone by.
+    /// The name of a file without that of the directory, where it has that in front: what [`Pathname::with`] is undone
+    /// by.
     #[must_use]
     pub fn without(&self, directory: &Self) -> Self {
         match self.components() {
@@ -312,8 +315,9 @@ pub struct ReadAttributes {
 }
 
 impl ReadAttributes {
-    /// Says "no value available" of the attributes named that have none: what a responder that supports them in part returns (ISO 8571-2). Only those of the
-    /// storage group and of the security group can be said to have no value; those of version 2 are left as they are.
+    /// Says "no value available" of the attributes named that have none: what a responder that supports them in part
+    /// returns (ISO 8571-2). Only those of the storage group and of the security group can be said to have no value;
+    /// those of version 2 are left as they are.
     #[must_use]
     pub fn complete(self, names: AttributeNames) -> Self {
         /// The value, or that there is none where it is asked for.
@@ -340,7 +344,8 @@ impl ReadAttributes {
         }
     }
 
-    /// Leaves only the attributes named: what a responder returns to F-READ-ATTRIB or F-LIST. Extensions have names of their own.
+    /// Leaves only the attributes named: what a responder returns to F-READ-ATTRIB or F-LIST. Extensions have names of
+    /// their own.
     #[must_use]
     pub fn only(self, names: AttributeNames) -> Self {
         /// The value, if it is asked for.

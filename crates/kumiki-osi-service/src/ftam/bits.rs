@@ -1,7 +1,7 @@
 //! The BIT STRINGs with named bits: functional units, actions, names of attributes.
 //!
-//! Bit n of the standard is the bit of value 2^n here; on the wire it is the (n+1)th from the left. Bits that the standard does
-//! not name are kept up to 31 and lost from 32 on.
+//! Bit n of the standard is the bit of value 2^n here; on the wire it is the (n+1)th from the left. Bits that the
+//! standard does not name are kept up to 31 and lost from 32 on.
 
 use core::fmt;
 use core::ops::{BitAnd, BitOr, BitOrAssign, Sub};
@@ -129,7 +129,8 @@ bits! {
 }
 
 bits! {
-    /// Classes of the service, ISO 8571-3: each is a choice of functional units. A request offers some, the response takes one.
+    /// Classes of the service, ISO 8571-3: each is a choice of functional units. A request offers some, the response
+    /// takes one.
     ServiceClasses {
         /// Any valid choice of functional units.
         UNCONSTRAINED = 0, "unconstrained";

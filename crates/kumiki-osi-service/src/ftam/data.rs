@@ -1,6 +1,7 @@
 //! Data elements: what a document is made of while it is transferred, ISO 8571-2.
 //!
-//! Each is one presentation data value, in the context of its document's abstract syntax, or, if it is structure, of FTAM-FADU.
+//! Each is one presentation data value, in the context of its document's abstract syntax, or, if it is structure, of
+//! FTAM-FADU.
 
 use kumiki_octets::Message;
 

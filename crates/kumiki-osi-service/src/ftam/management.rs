@@ -1,6 +1,7 @@
 //! Filestore management of version 2: F-CHANGE-PREFIX and F-LIST.
 //!
-//! **Left out**: groups of objects, directories, links, moving and copying (FPDUs 45 to 72). They are held as [`Raw`](super::Raw).
+//! **Left out**: groups of objects, directories, links, moving and copying (FPDUs 45 to 72). They are held as
+//! [`Raw`](super::Raw).
 
 use super::access::AccessPasswords;
 use super::attributes::{ExtensionNames, Pathname, ReadAttributes};
@@ -34,7 +35,8 @@ pub struct ChangePrefixResponse {
 /// F-LIST request: the attributes of all objects in a scope that meet an assertion.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ListRequest {
-    /// Which objects: one of these sets is to be met, and of it everything. Empty: no set, so none; one that is empty: all.
+    /// Which objects: one of these sets is to be met, and of it everything. Empty: no set, so none; one that is empty:
+    /// all.
     pub attribute_value_assertions: Vec<Vec<Assertion>>,
     /// Where.
     pub scope: Vec<Scope>,

@@ -7,8 +7,8 @@
 //! | Below | ACSE, the presentation service |
 //! | Left out | what is inside of shared ASE information, private use and extension attributes (held as BER); INTAP-1's parameters |
 //!
-//! With few exceptions a parameter of an F-primitive is a field of one FPDU, so the structures here are both. They are plain:
-//! fill in what matters, and take the rest from `Default`, which is what the standard says of an absent field.
+//! With few exceptions a parameter of an F-primitive is a field of one FPDU, so the structures here are both. They are
+//! plain: fill in what matters, and take the rest from `Default`, which is what the standard says of an absent field.
 //!
 //! | read | for |
 //! |---|---|
@@ -19,8 +19,8 @@
 //! | [`data`] | what a document is made of: the data elements that are no FPDUs |
 //! | [`oids`] | the object identifiers of document types, abstract syntaxes and so on |
 //!
-//! The standard was not at hand as text. Fields and numbers are those of the ASN.1 of ISO 8571-4 as Wireshark has it; texts of
-//! error identifiers follow ISODE's list of those in ISO 8571-3.
+//! The standard was not at hand as text. Fields and numbers are those of the ASN.1 of ISO 8571-4 as Wireshark has it;
+//! texts of error identifiers follow ISODE's list of those in ISO 8571-3.
 
 pub mod access;
 pub mod attributes;

@@ -7,8 +7,8 @@ use crate::Oid;
 
 /// Text as GraphicString has it: octets, of which those of ASCII mean themselves.
 ///
-/// The standard lets escape sequences switch to other character sets (ISO 2022). Peers send octets of whichever set their
-/// filestore uses, so the octets are kept, and nothing is switched.
+/// The standard lets escape sequences switch to other character sets (ISO 2022). Peers send octets of whichever set
+/// their filestore uses, so the octets are kept, and nothing is switched.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct GraphicString(Vec<u8>);
 

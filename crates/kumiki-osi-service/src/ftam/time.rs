@@ -1,7 +1,7 @@
 //! Dates of files: GeneralizedTime (X.680 section 46, "generalized time"), as written and as understood.
 //!
-//! **A deviation**: ISODE writes years from 2000 on as `0100` and up, counted from 1900. So a year of 100 to 999 is taken as one
-//! that many after 1900: no filestore has kept files since the tenth century.
+//! **A deviation**: ISODE writes years from 2000 on as `0100` and up, counted from 1900. So a year of 100 to 999 is
+//! taken as one that many after 1900: no filestore has kept files since the tenth century.
 
 use core::fmt;
 
@@ -115,7 +115,8 @@ pub enum BadTime {
 }
 
 impl CalendarTime {
-    /// Reads `YYYYMMDDHH[MM[SS]]`, a fraction of the last of these behind `.` or `,`, and `Z`, `+HH[MM]`, `-HH[MM]` or nothing.
+    /// Reads `YYYYMMDDHH[MM[SS]]`, a fraction of the last of these behind `.` or `,`, and `Z`, `+HH[MM]`, `-HH[MM]` or
+    /// nothing.
     ///
     /// # Errors
     /// [`BadTime`] says whether the form or the calendar is against it.

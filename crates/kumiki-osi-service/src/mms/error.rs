@@ -160,7 +160,8 @@ pub mod file_error {
     pub const INSUFFICIENT_SPACE: i64 = 9;
 }
 
-/// Which file of a service with two is to blame: 0 the source (of fileRename the current name), 1 the destination (the new name).
+/// Which file of a service with two is to blame: 0 the source (of fileRename the current name), 1 the destination (the
+/// new name).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum FaultyFile {
     /// Of obtainFile.

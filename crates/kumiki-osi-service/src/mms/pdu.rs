@@ -73,7 +73,8 @@ pub struct FileAttributes {
 /// obtainFile request: the server fetches a file from the client, or from a third.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ObtainFile {
-    /// The third from whom the file is to be fetched, in the octets of its encoding, tag and length included; none: the client itself.
+    /// The third from whom the file is to be fetched, in the octets of its encoding, tag and length included; none: the
+    /// client itself.
     pub source_file_server: Option<Vec<u8>>,
     /// Its name there.
     pub source_file: FileName,

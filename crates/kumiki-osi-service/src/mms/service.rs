@@ -2,8 +2,8 @@
 
 use core::fmt;
 
-/// A service, by its number: the tag of a confirmed service, which is also its bit among the services supported; behind those unconfirmed
-/// services and the like, which have only a bit.
+/// A service, by its number: the tag of a confirmed service, which is also its bit among the services supported; behind
+/// those unconfirmed services and the like, which have only a bit.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Service(pub u32);
 

@@ -9,7 +9,8 @@ use super::{Facilities, Modulo};
 /// The parameters of a call beside addresses and user data.
 ///
 /// With a request to open: what is asked for. With its confirm and with an offer: what the peer's packet said. With the
-/// acceptance of an offer: what the answer says; nothing said takes what was offered, as far as the layer's own limits let it.
+/// acceptance of an offer: what the answer says; nothing said takes what was offered, as far as the layer's own limits
+/// let it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Call {
     /// Facilities, in the order in which they stand in the packet.
@@ -18,8 +19,9 @@ pub struct Call {
     pub delivery: bool,
     /// The logical channel. Asked for: the permanent virtual circuit to use, in place of a call. Told: the one in use.
     pub channel: Option<u16>,
-    /// The user stands between two ends, as a network does: it confirms interrupts itself and is told of their confirmation
-    /// ([`Primitive`](super::Primitive)), and it is asked for D whatever the packets of the call said of it. Asked for only.
+    /// The user stands between two ends, as a network does: it confirms interrupts itself and is told of their
+    /// confirmation ([`Primitive`](super::Primitive)), and it is asked for D whatever the packets of the call said of
+    /// it. Asked for only.
     pub relayed: bool,
     /// What was agreed on. Told only.
     pub agreed: Option<Flow>,

@@ -2,7 +2,8 @@
 
 use super::Number;
 
-/// Codes of facilities (X.25 table 7-1 and annex G). The upper two bits say how long the value is: one, two, three octets, or a length before it.
+/// Codes of facilities (X.25 table 7-1 and annex G). The upper two bits say how long the value is: one, two, three
+/// octets, or a length before it.
 pub mod code {
     /// Which kind of facilities follows.
     pub const MARKER: u8 = 0x00;

@@ -22,8 +22,8 @@ pub enum Parameter {
     Recall = 1,
     /// Whether what is typed is shown: 0 no, 1 yes, 32 to 126 this character in the place of each graphic one.
     Echo = 2,
-    /// Which characters send what was typed: a sum of 1 letters and digits, 2 CR, 4 ESC BEL ENQ ACK, 8 DEL CAN DC2, 16 ETX EOT,
-    /// 32 HT LF VT FF, 64 all other control characters.
+    /// Which characters send what was typed: a sum of 1 letters and digits, 2 CR, 4 ESC BEL ENQ ACK, 8 DEL CAN DC2, 16
+    /// ETX EOT, 32 HT LF VT FF, 64 all other control characters.
     Forward = 3,
     /// After how many twentieths of a second without a character it is sent; 0: never.
     Idle = 4,
@@ -31,7 +31,8 @@ pub enum Parameter {
     Device = 5,
     /// What the PAD tells the terminal: a sum of 1 service signals and 4 the prompt.
     Signals = 6,
-    /// What a break does: a sum of 1 interrupt, 2 reset, 4 indication of break, 8 escape to commands, 16 discard output.
+    /// What a break does: a sum of 1 interrupt, 2 reset, 4 indication of break, 8 escape to commands, 16 discard
+    /// output.
     Break = 7,
     /// What comes from the host is thrown away: 0 no, 1 yes.
     Discard = 8,
@@ -55,7 +56,8 @@ pub enum Parameter {
     LineDelete = 17,
     /// The character that shows the line, 0 to 127.
     LineDisplay = 18,
-    /// How editing is shown: 0 not at all, 1 for printers, 2 for screens, 8 or 32 to 126 this character for each one deleted.
+    /// How editing is shown: 0 not at all, 1 for printers, 2 for screens, 8 or 32 to 126 this character for each one
+    /// deleted.
     EditSignals = 19,
     /// Which characters are not shown though the echo is on: a sum of 1 CR, 2 LF, 4 VT HT FF, 8 BEL BS, 16 ESC ENQ,
     /// 32 ACK NAK STX SOH EOT ETB ETX, 64 those that edit, 128 all other control characters and DEL.
@@ -206,7 +208,8 @@ pub struct Parameters([u8; COUNT]);
 impl Parameters {
     /// The simple standard profile (90): a person types lines and sees them.
     pub const SIMPLE: Self = Self([1, 1, 126, 0, 1, 1, 2, 0, 0, 0, 14, 1, 0, 0, 0, 127, 24, 18, 1, 0, 0, 0]);
-    /// The transparent standard profile (91): nothing is shown, changed or taken out, and what is typed leaves after a second.
+    /// The transparent standard profile (91): nothing is shown, changed or taken out, and what is typed leaves after a
+    /// second.
     pub const TRANSPARENT: Self = Self([0, 0, 0, 20, 0, 0, 2, 0, 0, 0, 14, 0, 0, 0, 0, 127, 24, 18, 1, 0, 0, 0]);
 
     /// The standard profile of this number.
@@ -246,7 +249,8 @@ impl Parameters {
     /// Sets the parameter of this number.
     ///
     /// # Errors
-    /// There is none, it cannot be set, or it has no such value. To set what can only be read to what it is already is no error.
+    /// There is none, it cannot be set, or it has no such value. To set what can only be read to what it is already is
+    /// no error.
     pub fn set(&mut self, number: u8, value: u8) -> Result<(), NotSet> {
         let parameter = Parameter::of(number).ok_or(NotSet::Reference)?;
         if parameter == Parameter::Speed && value != self.of(parameter) {

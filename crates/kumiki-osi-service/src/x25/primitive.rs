@@ -4,8 +4,8 @@ use kumiki_octets::{Message, Payload};
 
 use super::PacketCause;
 
-/// Data with the bits of its own packets, and the confirmation of its delivery. Plain data, with neither bit, is a primitive that all
-/// services have.
+/// Data with the bits of its own packets, and the confirmation of its delivery. Plain data, with neither bit, is a
+/// primitive that all services have.
 #[derive(Clone, Debug)]
 pub enum Primitive {
     /// Data, which takes credit as plain data does.
@@ -16,19 +16,20 @@ pub enum Primitive {
         end: bool,
         /// The Q bit: of the same value in all packets of a message.
         qualified: bool,
-        /// The D bit: the peer is to confirm that it was delivered. Where the message does not end here, the packet with it does all the
-        /// same: it may be less than full.
+        /// The D bit: the peer is to confirm that it was delivered. Where the message does not end here, the packet
+        /// with it does all the same: it may be less than full.
         delivery: bool,
     },
     /// Of a relayed call ([`Call::relayed`](super::Call::relayed)): the interrupt was confirmed, or is to be.
     InterruptConfirm,
-    /// The user will answer the offer of this call later, and goes by this handle (index and generation) already: so it hears when the
-    /// caller gives up. A request only.
+    /// The user will answer the offer of this call later, and goes by this handle (index and generation) already: so it
+    /// hears when the caller gives up. A request only.
     Claim {
         /// The user's handle.
         user: (u32, u32),
     },
-    /// The user takes back a call of its own that is not answered, as a cancelling does, and says why. A request only, of no session.
+    /// The user takes back a call of its own that is not answered, as a cancelling does, and says why. A request only,
+    /// of no session.
     TakeBack {
         /// The user's handle.
         user: (u32, u32),
@@ -37,7 +38,8 @@ pub enum Primitive {
         /// Its user data, where fast select allows that.
         data: Option<Message>,
     },
-    /// The user has taken what was marked with the D bit, or the peer's user has: so many packets of it, in their order.
+    /// The user has taken what was marked with the D bit, or the peer's user has: so many packets of it, in their
+    /// order.
     Confirm {
         /// How many.
         packets: u32,

@@ -7,25 +7,30 @@
 //! | Below | [`presentation`] |
 //! | Left out | negotiation of the application context by a list; user information of more than one value, of which the one in the user's context, else the first, is taken; associations without ACSE, whose users stand on presentation |
 //!
-//! **Contexts.** Association control puts a context of its own in front of the user's, under the next odd number, and takes it away again
-//! from what it tells the user: the first is the user's own. Of an offer that is the context of AARQ's user information, and else the one
-//! that the user named first. Results beside an `Accept` are those of the user's contexts.
+//! **Contexts.** Association control puts a context of its own in front of the user's, under the next odd number, and
+//! takes it away again from what it tells the user: the first is the user's own. Of an offer that is the context of
+//! AARQ's user information, and else the one that the user named first. Results beside an `Accept` are those of the
+//! user's contexts.
 //!
-//! **Data** is not its business: values and session's primitives pass unchanged both ways, but for values in its own context.
+//! **Data** is not its business: values and session's primitives pass unchanged both ways, but for values in its own
+//! context.
 //!
-//! **User information** is one EXTERNAL: with both references in AARQ and AARE, with the indirect one elsewhere, as ISODE has it. Either is
-//! taken.
+//! **User information** is one EXTERNAL: with both references in AARQ and AARE, with the indirect one elsewhere, as
+//! ISODE has it. Either is taken.
 //!
-//! **Answers.** In an `Accept`, [`calling_names`](kumiki_osi_service::Association::calling_names) and its selectors say who answers; a user that hands
-//! back what it was offered would say that the caller does. Without an application context the caller's is confirmed.
+//! **Answers.** In an `Accept`, [`calling_names`](kumiki_osi_service::Association::calling_names) and its selectors say
+//! who answers; a user that hands back what it was offered would say that the caller does. Without an application
+//! context the caller's is confirmed.
 //!
-//! **Refusal.** `Abort` of an offer is AARE rejected, in CPR, with what [`kumiki_osi_service::OsiCause::Rejected`] says, else for good and without a reason. The caller
-//! finds the same in its `Aborted`. An AARQ that cannot be read is refused with an ABRT.
+//! **Refusal.** `Abort` of an offer is AARE rejected, in CPR, with what [`kumiki_osi_service::OsiCause::Rejected`]
+//! says, else for good and without a reason. The caller finds the same in its `Aborted`. An AARQ that cannot be read is
+//! refused with an ABRT.
 //!
-//! **Abort** is ABRT, in ARU; [`kumiki_osi_service::OsiCause::AssociationAborted`] comes of it. One that stands in AB by itself is understood too.
+//! **Abort** is ABRT, in ARU; [`kumiki_osi_service::OsiCause::AssociationAborted`] comes of it. One that stands in AB
+//! by itself is understood too.
 //!
-//! **Release.** An answer in a collision that comes too early, on the side of the responder, is held until the initiator has answered. FN and
-//! DN without an APDU are taken for RLRQ and RLRE without anything to say.
+//! **Release.** An answer in a collision that comes too early, on the side of the responder, is held until the
+//! initiator has answered. FN and DN without an APDU are taken for RLRQ and RLRE without anything to say.
 
 use crate::presentation;
 use kumiki_graph::{

@@ -1,8 +1,9 @@
 //! The state table of X.227 annex A.
 //!
-//! Rows are events, columns states, both under the standard's names. A cell says what is done and which state comes then. STA0, idle, has no
-//! column: AARQ and the A-ASSOCIATE request make a machine, and where an association is over there is none. After the last word of a release
-//! the state stays, until presentation says that the connection is closed. Recalled from ITU-T X.227 (1995), whose text was not at hand.
+//! Rows are events, columns states, both under the standard's names. A cell says what is done and which state comes
+//! then. STA0, idle, has no column: AARQ and the A-ASSOCIATE request make a machine, and where an association is over
+//! there is none. After the last word of a release the state stays, until presentation says that the connection is
+//! closed. Recalled from ITU-T X.227 (1995), whose text was not at hand.
 
 /// A state of the association control protocol machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -107,8 +108,8 @@ pub(super) const fn cell(state: State, event: Event) -> Cell {
     use State as S;
     #[rustfmt::skip]
     let row: [Cell; 7] = match event {
-        // Columns: STA1 WaitAare, STA2 WaitResponse, STA3 WaitRlre, STA4 WaitReleaseResponse, STA5 Associated, STA6 CollisionInitiator,
-        // STA7 CollisionResponder.
+        // Columns: STA1 WaitAare, STA2 WaitResponse, STA3 WaitRlre, STA4 WaitReleaseResponse, STA5 Associated, STA6
+        // CollisionInitiator, STA7 CollisionResponder.
         Event::Aare => [(A::TakeAare, Some(S::Associated)), ER, ER, ER, ER, ER, ER],
         Event::End => [END, FORGET, END, END, END, END, END],
         Event::Rlrq => [ER, ER, (A::TakeCollision, Some(S::CollisionInitiator)), ER, (A::TakeRlrq, Some(S::WaitReleaseResponse)), ER, ER],

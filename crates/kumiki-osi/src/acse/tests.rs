@@ -317,7 +317,8 @@ fn an_association_of_isode_is_answered_to_its_end() {
 #[test]
 fn what_isode_answers_is_understood_to_the_end() {
     let mut pair = Pair::new(true);
-    // In the order in which ISODE has them, where ACSE is the last; here it is the first, so that its results mean other contexts.
+    // In the order in which ISODE has them, where ACSE is the last; here it is the first, so that its results mean
+    // other contexts.
     let all = [&SPOKEN[..], &[(9, OLD_NBS_9)]].concat();
     let [a, _] = pair.devices;
     let mut calls = wanted(&all);

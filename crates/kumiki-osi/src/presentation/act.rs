@@ -121,7 +121,8 @@ impl Presentation {
         let contexts = refused_contexts(&cpr.results);
         let data = cpr.data.and_then(|data| spoken(connection, data));
         match (cpr.reason, contexts) {
-            // What a user says goes before what is said of its contexts, and that before a reason that is none of its own.
+            // What a user says goes before what is said of its contexts, and that before a reason that is none of its
+            // own.
             (None, _) if data.is_some() => (Reason::Refused, data),
             (None | Some(refusal::NOT_SPECIFIED | refusal::USER_DATA), Some(told)) => (Reason::peer(told), None),
             (Some(code), _) => (Reason::peer(OsiCause::PresentationRefused(code)), None),
@@ -178,7 +179,8 @@ impl Presentation {
         connection.ends.release(data.map(UserData::emit), cx);
     }
 
-    /// A user's data that no SPDU can carry: what was asked for is not done, so the connection ends, and the user hears of it.
+    /// A user's data that no SPDU can carry: what was asked for is not done, so the connection ends, and the user hears
+    /// of it.
     fn too_long(&mut self, own: Handle, cx: &mut Context<'_>) {
         let Some(connection) = self.entries.forget(own) else {
             return;
@@ -362,7 +364,8 @@ const fn about(primitive: &Primitive) -> u8 {
     }
 }
 
-/// The primitive with what `change` makes of its user data. User data that is not there stays so, and empty data is none.
+/// The primitive with what `change` makes of its user data. User data that is not there stays so, and empty data is
+/// none.
 fn map<E>(
     mut primitive: Primitive,
     change: impl FnOnce(Message, DataPpdu) -> Result<Message, E>,

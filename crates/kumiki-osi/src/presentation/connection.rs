@@ -1,4 +1,5 @@
-//! One presentation connection: the contexts that were proposed, those that stand, and values put into them and taken out.
+//! One presentation connection: the contexts that were proposed, those that stand, and values put into them and taken
+//! out.
 
 use std::borrow::Cow;
 
@@ -41,7 +42,8 @@ impl Connection {
         connection
     }
 
-    /// The first context of `order` that is not association control's, for that has nothing to say while the association stands.
+    /// The first context of `order` that is not association control's, for that has nothing to say while the
+    /// association stands.
     fn talk_among<'a>(&self, mut order: impl Iterator<Item = &'a Context>) -> ContextId {
         order.find(|it| it.abstract_syntax != kumiki_osi_service::acse::ABSTRACT_SYNTAX).map_or(self.own, |it| it.id)
     }
@@ -102,7 +104,8 @@ impl Connection {
         true
     }
 
-    /// Whether a context stands, and then whether its values are in BER. The default context is there where no other is.
+    /// Whether a context stands, and then whether its values are in BER. The default context is there where no other
+    /// is.
     fn is_basic(&self, id: ContextId) -> Option<bool> {
         if self.contexts.is_empty() && id == DEFAULT_CONTEXT {
             return Some(true);

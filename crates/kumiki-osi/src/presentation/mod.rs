@@ -7,31 +7,36 @@
 //! | Below | [`session`] |
 //! | Left out | context management and restoration, which are never agreed on; more than one value of user data where it is not P-DATA; typed data in parts; transfer syntaxes other than BER, but where both users name one: then a value is the octets of one PDV-list |
 //!
-//! **Values.** P-DATA is [`PData`], as request and as indication. A value is what comes after the headers of its PDV-list, in the
-//! messages it arrived in: nothing is copied, and an octet-aligned list with several values in it becomes several. What is sent has definite
-//! lengths and a PDV-list for each value.
+//! **Values.** P-DATA is [`PData`], as request and as indication. A value is what comes after the headers of its
+//! PDV-list, in the messages it arrived in: nothing is copied, and an octet-aligned list with several values in it
+//! becomes several. What is sent has definite lengths and a PDV-list for each value.
 //!
-//! **Contexts.** A caller's user proposes them. Of a called user, [`contexts`](kumiki_osi_service::Association::contexts) of the passive open say what it speaks; without
-//! any it is offered everything in BER. `Offered` tells what this layer would have of each ([`results`](kumiki_osi_service::Association::results)), in an order in which the
-//! context of the caller's data is first, and else the first that the user speaks. The user's `Accept` may say other results, beside
-//! contexts in any order, or without contexts in that of the offer.
+//! **Contexts.** A caller's user proposes them. Of a called user,
+//! [`contexts`](kumiki_osi_service::Association::contexts) of the passive open say what it speaks; without any it is
+//! offered everything in BER. `Offered` tells what this layer would have of each
+//! ([`results`](kumiki_osi_service::Association::results)), in an order in which the context of the caller's data is
+//! first, and else the first that the user speaks. The user's `Accept` may say other results, beside contexts in any
+//! order, or without contexts in that of the offer.
 //!
-//! **User data that names no context** is one value in the first context (the convention of [`Association`](kumiki_osi_service::Association)). That of session's own primitives is
-//! in the first that is not association control's: for association control, which stands in front, never uses them, and its user does.
+//! **User data that names no context** is one value in the first context (the convention of
+//! [`Association`](kumiki_osi_service::Association)). That of session's own primitives is in the first that is not
+//! association control's: for association control, which stands in front, never uses them, and its user does.
 //!
-//! **Without contexts** there is the default context ([`DEFAULT_CONTEXT`]) and data is simply encoded. One that CP names is taken if it is in BER and the
-//! user speaks it, and refused otherwise.
+//! **Without contexts** there is the default context ([`DEFAULT_CONTEXT`]) and data is simply encoded. One that CP
+//! names is taken if it is in BER and the user speaks it, and refused otherwise.
 //!
-//! **Refusal and abort.** CPR is in the data of RF, ARU and ARP in that of AB. A caller that was refused finds why in the `Reason`: a code of
-//! presentation's, or how many contexts were refused where that says more ([`OsiCause::ContextsRefused`]), else [`Reason::Refused`] for a refusal of the
-//! called user, whose data comes along; where there is no CPR, what session says.
+//! **Refusal and abort.** CPR is in the data of RF, ARU and ARP in that of AB. A caller that was refused finds why in
+//! the `Reason`: a code of presentation's, or how many contexts were refused where that says more
+//! ([`OsiCause::ContextsRefused`]), else [`Reason::Refused`] for a refusal of the called user, whose data comes along;
+//! where there is no CPR, what session says.
 //!
-//! **What came last** ([`Layer::refusal`]): of a caller that broke the protocol and was refused for it, how it did; nothing where the last was refused by the user, without
-//! a reason of presentation's.
+//! **What came last** ([`Layer::refusal`]): of a caller that broke the protocol and was refused for it, how it did;
+//! nothing where the last was refused by the user, without a reason of presentation's.
 //!
-//! **Bounds.** Contexts by [`Config`], beyond which each is refused; selectors and lists by the codec; user data by session and transport: what goes with
-//! an acceptance, a refusal, a release or an abort has to fit into its SPDU. An acceptance that does not is a refusal (local limit), what else is
-//! asked for ends the connection (`NoResources`), and of a refusal or an abort the user data is left out and counted.
+//! **Bounds.** Contexts by [`Config`], beyond which each is refused; selectors and lists by the codec; user data by
+//! session and transport: what goes with an acceptance, a refusal, a release or an abort has to fit into its SPDU. An
+//! acceptance that does not is a refusal (local limit), what else is asked for ends the connection (`NoResources`), and
+//! of a refusal or an abort the user data is left out and counted.
 
 use core::convert::Infallible;
 
@@ -70,8 +75,8 @@ const SESSION: Below = Below(0);
 /// What values name where no context was proposed. It never goes over the wire.
 pub const DEFAULT_CONTEXT: ContextId = 0;
 
-/// The most octets that go with an SPDU of session that has a length: its 65,535, less what else is in it. Data, typed data and CN have no such
-/// limit.
+/// The most octets that go with an SPDU of session that has a length: its 65,535, less what else is in it. Data, typed
+/// data and CN have no such limit.
 const MOST_USER_DATA: usize = kumiki_wire::osi::session::MOST_LENGTH - 512;
 
 /// What can be set.

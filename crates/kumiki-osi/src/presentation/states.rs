@@ -1,8 +1,9 @@
 //! The state table of X.226 annex A for the kernel.
 //!
-//! Rows are events, columns states, both under the standard's names. A cell says what is done and which state comes then. STAI0, idle, has no
-//! column: CP and the P-CONNECT request make a machine, and where a connection is over there is none. Nor has release a state: its order is
-//! session's, which lets nothing through at the wrong time. Recalled from ITU-T X.226 (1994), whose text was not at hand.
+//! Rows are events, columns states, both under the standard's names. A cell says what is done and which state comes
+//! then. STAI0, idle, has no column: CP and the P-CONNECT request make a machine, and where a connection is over there
+//! is none. Nor has release a state: its order is session's, which lets nothing through at the wrong time. Recalled
+//! from ITU-T X.226 (1994), whose text was not at hand.
 
 /// A state of the presentation protocol machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -63,7 +63,8 @@ impl Session {
             }
             (Action::EndTransport, ..) => self.finish(own, None, cx),
             (Action::Lost, ..) => {
-                // Who hangs up on CN answers it after a fashion: where the selectors are not known, or another application is, many peers do.
+                // Who hangs up on CN answers it after a fashion: where the selectors are not known, or another
+                // application is, many peers do.
                 let is_unanswered = before == State::WaitAccept && matches!(why, Reason::Down | Reason::Reset);
                 let why = if is_unanswered { Reason::peer(OsiCause::Unanswered) } else { why };
                 self.finish(own, Some((why, None)), cx);
@@ -417,7 +418,8 @@ impl Session {
                 let Some((kind, asked, _)) = connection.resync.take() else {
                     return cx.drop("no resynchronisation to answer");
                 };
-                // Of an abandon the higher number counts, of the others the one that was asked for, unless the user may choose (set).
+                // Of an abandon the higher number counts, of the others the one that was asked for, unless the user may
+                // choose (set).
                 let number =
                     if kind == Resync::Set { number.min(kumiki_osi_service::session::LAST_SYNC_POINT) } else { asked };
                 connection.resynchronized(kind, number);

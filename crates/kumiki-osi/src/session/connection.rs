@@ -169,8 +169,8 @@ impl Connection {
         }
     }
 
-    /// Whether the RS that came counts, and not the one that we have sent: abandon before set before restart, the lower number of two
-    /// restarts, and else the one of the initiator (X.225 section 7.16.4, recalled).
+    /// Whether the RS that came counts, and not the one that we have sent: abandon before set before restart, the lower
+    /// number of two restarts, and else the one of the initiator (X.225 section 7.16.4, recalled).
     pub(super) fn gives_way_to(&self, kind: Resync, number: SyncPoint) -> bool {
         const fn rank(kind: Resync) -> u8 {
             match kind {

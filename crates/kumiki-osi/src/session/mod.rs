@@ -7,21 +7,21 @@
 //! | Below | transport: [`tp0`] |
 //! | Left out | expedited data (class 0 has none, so PREPARE is never sent), negotiated release, major points, activities, exceptions, capability data, symmetric synchronize: their SPDUs are known to the codec and are protocol errors here, since they were never agreed on; user data in more than one SPDU, but for DT, TD and CN, which no length bounds. A transport connection is not used for a second session |
 //!
-//! **Data.** One SSDU is one TSDU with four octets in front; what is in it is not copied. SSDUs are cut only where the peer asks for it with a
-//! TSDU maximum.
+//! **Data.** One SSDU is one TSDU with four octets in front; what is in it is not copied. SSDUs are cut only where the
+//! peer asks for it with a TSDU maximum.
 //!
-//! **Credit** is transport's, message for message, less what SPDUs of its own take. Primitives other than data need none: where transport has no room,
-//! they wait, and where very many wait, the peer waits as well (`send.rs`).
+//! **Credit** is transport's, message for message, less what SPDUs of its own take. Primitives other than data need
+//! none: where transport has no room, they wait, and where very many wait, the peer waits as well (`send.rs`).
 //!
-//! **Listeners.** Who is called by transport and session selector; of some that fit, the one that names the most. A listener that goes refuses whom its
-//! user has not answered.
+//! **Listeners.** Who is called by transport and session selector; of some that fit, the one that names the most. A
+//! listener that goes refuses whom its user has not answered.
 //!
 //! **Ending.** Who has said the last word (DN, RF, AB) waits for the peer to end the transport connection, and after
-//! [`Config::timeout`] ends it itself. As long is waited for the answer to FN or RS, from the last that the peer has sent. User data that is too long for
-//! its SPDU ends the session: `Aborted` with `NoResources`.
+//! [`Config::timeout`] ends it itself. As long is waited for the answer to FN or RS, from the last that the peer has
+//! sent. User data that is too long for its SPDU ends the session: `Aborted` with `NoResources`.
 //!
-//! **Collision.** When both release at once the initiator of the session answers first (recalled); a resynchronisation that meets another is decided by
-//! kind, number and side (`connection.rs`).
+//! **Collision.** When both release at once the initiator of the session answers first (recalled); a resynchronisation
+//! that meets another is decided by kind, number and side (`connection.rs`).
 
 use crate::tp0;
 use kumiki_graph::{

@@ -1,8 +1,8 @@
 //! What goes to transport: SPDUs in order, each when transport has room for it.
 //!
-//! Transport counts TSDUs, and an SPDU of the session's own is one as data is. So what transport takes is kept here, and the user is told of it only as far as
-//! it has not been told before: otherwise every synchronisation point would be a message of credit too many. An SSDU that is cut takes as many as it has
-//! parts, and what is behind it waits.
+//! Transport counts TSDUs, and an SPDU of the session's own is one as data is. So what transport takes is kept here,
+//! and the user is told of it only as far as it has not been told before: otherwise every synchronisation point would
+//! be a message of credit too many. An SSDU that is cut takes as many as it has parts, and what is behind it waits.
 //!
 //! A peer that makes this side answer and does not read the answers is not read either, from [`MOST_WAITING`] on.
 
@@ -87,8 +87,8 @@ impl Connection {
 }
 
 impl Session {
-    /// Sends an SPDU; false where its user data is too long for its length field: then the session ends, and the user is told so. Version 2 could cut it,
-    /// which nobody was seen to do.
+    /// Sends an SPDU; false where its user data is too long for its length field: then the session ends, and the user
+    /// is told so. Version 2 could cut it, which nobody was seen to do.
     pub(super) fn send(&mut self, own: Handle, spdu: Spdu, cx: &mut Context<'_>) -> bool {
         let Some(connection) = self.connection(own) else {
             return false;

@@ -1,8 +1,9 @@
 //! The state tables of X.225 annex A, for the functional units that are here, as one table.
 //!
-//! Rows are events, columns states, both under the standard's names. A cell says what is done and which state comes then. What a cell leaves
-//! open (a predicate of the standard) is decided by the action, in [`super::act`], which may then say another state. Recalled from ITU-T X.225
-//! (1995), tables A.4 to A.10, whose text was not at hand; the rows of half-duplex are those of the data token.
+//! Rows are events, columns states, both under the standard's names. A cell says what is done and which state comes
+//! then. What a cell leaves open (a predicate of the standard) is decided by the action, in [`super::act`], which may
+//! then say another state. Recalled from ITU-T X.225 (1995), tables A.4 to A.10, whose text was not at hand; the rows
+//! of half-duplex are those of the data token.
 
 /// A state of the session protocol machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -151,8 +152,8 @@ pub(super) const fn cell(state: State, event: Event) -> Cell {
     }
     #[rustfmt::skip]
     let row: [Cell; 11] = match event {
-        // Columns: 01B WaitTransport, 01C WaitConnect, 02A WaitAccept, 15C WaitOverflow, 08 WaitResponse, 713 Data, 03 WaitDisconnect,
-        // 09 WaitReleaseResponse, 05A WaitResyncAck, 11A WaitResyncResponse, 16 WaitTransportEnd.
+        // Columns: 01B WaitTransport, 01C WaitConnect, 02A WaitAccept, 15C WaitOverflow, 08 WaitResponse, 713 Data, 03
+        // WaitDisconnect, 09 WaitReleaseResponse, 05A WaitResyncAck, 11A WaitResyncResponse, 16 WaitTransportEnd.
         Event::TConCnf => [to(A::SendCn, S::WaitAccept), NO, NO, NO, NO, NO, NO, NO, NO, NO, NO],
         Event::TDisInd => [LO, LO, LO, LO, LO, LO, LO, LO, LO, LO, stay(A::EndTransport)],
         Event::Cn => [NO, to(A::TakeCn, S::WaitResponse), ER, ER, ER, ER, ER, ER, ER, ER, NO],

@@ -7,22 +7,25 @@
 //! | Below | a network connection for each transport connection: [`tpkt`](crate::tpkt) (RFC 1006), or the packet layer of X.25 |
 //! | Left out | multiplexing and other classes (a caller that offers class 0 among others gets it, one that does not is refused); expedited data, which RFC 1006 lets class 0 have "to experiment" |
 //!
-//! **TPDU size.** The standard ends at 2048 octets in class 0. On RFC 1006 peers propose and take more; on X.25 more is *beyond the standard*
-//! and needs a peer that knows. We propose [`Config::tpdu_size`] and beside it, to peers that know X.224 of 1993, [`Config::preferred_size`].
-//! We take whatever a caller proposes, up to our own two.
+//! **TPDU size.** The standard ends at 2048 octets in class 0. On RFC 1006 peers propose and take more; on X.25 more is
+//! *beyond the standard* and needs a peer that knows. We propose [`Config::tpdu_size`] and beside it, to peers that
+//! know X.224 of 1993, [`Config::preferred_size`]. We take whatever a caller proposes, up to our own two.
 //!
-//! **Ending.** Class 0 has no release: the network connection ends, and what is under way may be lost. Who wants an orderly end agrees
-//! on it above. A DR on an open connection is taken as an end, though the standard has none there: ISODE sends it before it closes.
+//! **Ending.** Class 0 has no release: the network connection ends, and what is under way may be lost. Who wants an
+//! orderly end agrees on it above. A DR on an open connection is taken as an end, though the standard has none there:
+//! ISODE sends it before it closes.
 //!
-//! **Credit.** In TSDUs, both ways, of which up to [`Config::window`] wait in here. A TSDU that comes may have [`Config::max_tsdu`] octets,
-//! and [`Config::max_first_tsdu`] before the user asks for more. It takes memory in proportion to its octets, however small its TPDUs are, and one that comes in more
-//! TPDUs than its octets are worth ends the connection ([`kumiki_octets::Gathering`]).
+//! **Credit.** In TSDUs, both ways, of which up to [`Config::window`] wait in here. A TSDU that comes may have
+//! [`Config::max_tsdu`] octets, and [`Config::max_first_tsdu`] before the user asks for more. It takes memory in
+//! proportion to its octets, however small its TPDUs are, and one that comes in more TPDUs than its octets are worth
+//! ends the connection ([`kumiki_octets::Gathering`]).
 //!
-//! **Memory.** Where the graph has a budget, what is gathered is claimed there. A caller that comes when it is short is refused with "the transport entity is
-//! congested" (129); where a connection that stands cannot have what it sends, the network connection ends, for class 0 has no other word.
+//! **Memory.** Where the graph has a budget, what is gathered is claimed there. A caller that comes when it is short is
+//! refused with "the transport entity is congested" (129); where a connection that stands cannot have what it sends,
+//! the network connection ends, for class 0 has no other word.
 //!
-//! **Selectors.** A listener without a selector takes every caller. One with a selector takes those who call it, and refuses others with
-//! "transport selector unknown".
+//! **Selectors.** A listener without a selector takes every caller. One with a selector takes those who call it, and
+//! refuses others with "transport selector unknown".
 
 use core::convert::Infallible;
 use core::fmt;
@@ -57,7 +60,8 @@ pub const SERVICE: Service = Service::CONNECTION.named("transport");
 
 /// The network.
 const NETWORK: Below = Below(0);
-/// Call user data by which ISO transport is known on X.25: a UN TPDU that names protocol 1 (ISO 8073 addendum; X.224 annex B), recalled.
+/// Call user data by which ISO transport is known on X.25: a UN TPDU that names protocol 1 (ISO 8073 addendum; X.224
+/// annex B), recalled.
 pub const CALL_USER_DATA: [u8; 4] = [3, 1, 1, 0];
 
 /// The user data of a call without fast select: 16 octets at most.
@@ -88,7 +92,8 @@ impl CallUserData {
         self.octets.get(..self.len.into()).unwrap_or_default()
     }
 
-    /// What is wrong with the user `data` of a call, which must begin with this, and may be left out. No more of it is shown than names a protocol.
+    /// What is wrong with the user `data` of a call, which must begin with this, and may be left out. No more of it is
+    /// shown than names a protocol.
     fn judge(&self, data: &[u8]) -> Option<String> {
         let expected = self.octets();
         if data.is_empty() || data.starts_with(expected) {
@@ -126,7 +131,8 @@ pub struct Config {
     /// What is below: RFC 1006 on TCP, or X.25.
     #[setting(word)]
     pub network: Network,
-    /// What calls of X.25 say that they carry, and what a call must begin with that is taken; one without any is taken too.
+    /// What calls of X.25 say that they carry, and what a call must begin with that is taken; one without any is taken
+    /// too.
     #[setting(skip)]
     pub call_user_data: CallUserData,
     /// The TPDU size that is proposed and the largest that is taken: a power of two; above 2048 it is beyond the
@@ -485,8 +491,8 @@ fn below(quality: Quality) -> Quality {
     Quality { receive_buffer: None, ..quality }
 }
 
-/// A TPDU that ends a connection. It goes whether the network has granted credit or not: a network that has no room loses it, and ends
-/// the connection all the same.
+/// A TPDU that ends a connection. It goes whether the network has granted credit or not: a network that has no room
+/// loses it, and ends the connection all the same.
 fn send(connection: &mut Connection, tpdu: &Tpdu, cx: &mut Context<'_>) {
     connection.room = connection.room.saturating_sub(1);
     connection.ends.hand_down(Message::owning(tpdu.emit()), cx);

@@ -45,7 +45,8 @@ impl Head {
     }
 }
 
-/// How many octets of a TPDU's `front` may be shown: what follows its header, and that of DT has always the same length, is a user's.
+/// How many octets of a TPDU's `front` may be shown: what follows its header, and that of DT has always the same
+/// length, is a user's.
 fn shown_of(front: &[u8]) -> usize {
     let [li, code, ..] = *front else {
         return front.len();
@@ -76,7 +77,8 @@ impl Tp0 {
             }
             return abort_below(NETWORK, offered.provider, reason, None, cx);
         }
-        // It gets a reference with the CR that is taken: those who are refused leave no trace in the others' references.
+        // It gets a reference with the CR that is taken: those who are refused leave no trace in the others'
+        // references.
         let mut connection = Connection::new(Ends::new(Above(0), Handle::default(), State::WaitRequest), 0);
         connection.longest = self.config.max_first_tsdu;
         connection.ends.lower = offered.provider;
@@ -162,7 +164,8 @@ impl Tp0 {
         self.on(own, Event::Invalid, Input::why(why), cx);
     }
 
-    /// A TPDU that can be read and has no place here. ER has it up to where that shows (X.224 section 6.22.3: in class 0 it shall).
+    /// A TPDU that can be read and has no place here. ER has it up to where that shows (X.224 section 6.22.3: in class
+    /// 0 it shall).
     fn protocol_error(
         &mut self,
         own: Handle,

@@ -5,8 +5,8 @@
 pub enum State {
     /// The network connection was asked for (WFNC).
     WaitNetwork,
-    /// A network connection was accepted, and its CR is waited for: CLOSED of the standard, which knows no network connection
-    /// without a transport connection.
+    /// A network connection was accepted, and its CR is waited for: CLOSED of the standard, which knows no network
+    /// connection without a transport connection.
     WaitRequest,
     /// CR was sent (WFCC).
     WaitConfirm,

@@ -272,7 +272,8 @@ fn a_tpdu_of_another_class_is_answered_with_its_beginning() {
     );
 }
 
-/// Who answers with something else from the first octet on may be another server: it is told apart from one that loses its way.
+/// Who answers with something else from the first octet on may be another server: it is told apart from one that loses
+/// its way.
 #[test]
 fn what_was_called_and_speaks_no_tpkt_is_a_stranger() {
     let mut pair = pair([Config::default(); 2]);
@@ -440,7 +441,8 @@ fn before_the_user_asks_for_more_a_tsdu_may_only_have_what_a_beginning_has() {
     }
 }
 
-/// X.224 section 6.22.3: the ER has what came up to where it is no answer to our CR. The user reads which field that is, and the whole of the fixed part.
+/// X.224 section 6.22.3: the ER has what came up to where it is no answer to our CR. The user reads which field that
+/// is, and the whole of the fixed part.
 #[test]
 fn an_er_has_a_false_answer_up_to_what_is_false() {
     for (cc, told, read) in [

@@ -7,13 +7,15 @@
 //! | Below | a stream: our TCP, or [`pipe`](kumiki_graph::pipe) on a connection of the operating system |
 //! | Left out | a half-closed connection: when the peer sends no more, the connection is over, for a network connection of OSI has no directions |
 //!
-//! **Port.** Where a user names an address without a port, it is 102. Who listens without an address does so on port 102 of all.
+//! **Port.** Where a user names an address without a port, it is 102. Who listens without an address does so on port
+//! 102 of all.
 //!
-//! **Ending.** `Abort` by the user lets what was handed over leave first, and then closes the stream in order: a stream that is aborted
-//! would lose the peer its last message. A peer that does not read it, or does not close its side, is waited for [`LINGER`].
+//! **Ending.** `Abort` by the user lets what was handed over leave first, and then closes the stream in order: a stream
+//! that is aborted would lose the peer its last message. A peer that does not read it, or does not close its side, is
+//! waited for [`LINGER`].
 //!
-//! **Credit.** Down, a message may be handed over while there is room for the longest one, and always while none waits. Up, octets are
-//! taken from the stream while the user has credit, and those of one incomplete packet beyond it.
+//! **Credit.** Down, a message may be handed over while there is room for the longest one, and always while none waits.
+//! Up, octets are taken from the stream while the user has credit, and those of one incomplete packet beyond it.
 
 use core::net::Ipv6Addr;
 

@@ -7,23 +7,23 @@
 //! | Below | a device whose units are octets of a line, in pieces of any size: a terminal, a socket, the standard streams |
 //! | Left out | the null sequence (RFC 1570 section 2.1.2), for which the default one is used; sending maps of more than 32 characters; Configure- and Terminate-Requests sent twice where another sequence was agreed on; bit-synchronous lines |
 //!
-//! Frames are written by what the ends have agreed on ([`LinkManage::Agreed`]), before that by the defaults: all control characters
-//! escaped on an asynchronous line, and the sequence of [`Config::fcs`]. LCP's packets of codes 1 to 7 always go by the defaults
-//! (RFC 1662 section 7.1), for the peer may have lost what was agreed on.
+//! Frames are written by what the ends have agreed on ([`LinkManage::Agreed`]), before that by the defaults: all
+//! control characters escaped on an asynchronous line, and the sequence of [`Config::fcs`]. LCP's packets of codes 1 to
+//! 7 always go by the defaults (RFC 1662 section 7.1), for the peer may have lost what was agreed on.
 //!
 //! # The moment of change
 //!
-//! What is received is read by the defaults until the ends have agreed, and the peer uses what was agreed on in the frame right
-//! behind the packet that completes it, which may be in the same piece. So as long as nothing is agreed on, a piece is taken
-//! only up to the first Configure-Request or -Ack, and the rest when the layers above have dealt with that. Where more than
-//! [`MOST_WAITING`] octets wait, they are taken as they are.
+//! What is received is read by the defaults until the ends have agreed, and the peer uses what was agreed on in the
+//! frame right behind the packet that completes it, which may be in the same piece. So as long as nothing is agreed on,
+//! a piece is taken only up to the first Configure-Request or -Ack, and the rest when the layers above have dealt with
+//! that. Where more than [`MOST_WAITING`] octets wait, they are taken as they are.
 //!
-//! In the same way frames wait behind a Configure-Request or -Ack of a network control protocol, behind which that protocol's datagrams
-//! may pass.
+//! In the same way frames wait behind a Configure-Request or -Ack of a network control protocol, behind which that
+//! protocol's datagrams may pass.
 //!
-//! A peer that believes that the ends have agreed, where we do not, sends control characters as they are. Taking them out, as is
-//! right on an asynchronous line, spoils its frames. So as long as nothing is agreed on, a frame whose sequence is right with them is
-//! one: a deviation from RFC 1662 section 4.2, which would drop it.
+//! A peer that believes that the ends have agreed, where we do not, sends control characters as they are. Taking them
+//! out, as is right on an asynchronous line, spoils its frames. So as long as nothing is agreed on, a frame whose
+//! sequence is right with them is one: a deviation from RFC 1662 section 4.2, which would drop it.
 
 use crate::ppp::Agreement;
 use crate::ppp::DamagedFrames;
@@ -414,8 +414,8 @@ impl Hdlc {
     }
 }
 
-/// `octets` of a frame that is wrong by the sequence that was agreed on, without the default one: where it is right by that and a
-/// packet of LCP that goes by the defaults.
+/// `octets` of a frame that is wrong by the sequence that was agreed on, without the default one: where it is right by
+/// that and a packet of LCP that goes by the defaults.
 fn by_default_sequence(octets: &[u8], default: FcsKind, agreed: FcsKind) -> Option<&[u8]> {
     let frame = octets.get(..octets.len().checked_sub(default.len())?)?;
     let right = default != agreed && default.is_right_in(octets);
@@ -423,8 +423,8 @@ fn by_default_sequence(octets: &[u8], default: FcsKind, agreed: FcsKind) -> Opti
     (right && is_control).then_some(frame)
 }
 
-/// The frame in `line`, the octets of the line behind a flag and up to the next, where it is right with the control characters that
-/// came as they are; put together in `frame`.
+/// The frame in `line`, the octets of the line behind a flag and up to the next, where it is right with the control
+/// characters that came as they are; put together in `frame`.
 fn with_bare_characters<'a>(line: &[u8], fcs: FcsKind, longest: usize, frame: &'a mut Vec<u8>) -> Option<&'a [u8]> {
     frame.clear();
     let most = longest + fcs.len();

@@ -3,7 +3,8 @@ use kumiki_graph::{DeviceId, NodeId};
 use super::*;
 use kumiki_testkit::bench::{Bench, hex};
 
-/// An LCP Configure-Request with magic number 7E7D1234, recomputed from RFC 1662 with control characters as they are and escaped.
+/// An LCP Configure-Request with magic number 7E7D1234, recomputed from RFC 1662 with control characters as they are
+/// and escaped.
 const REQUEST: &str = "ff03c021 0101000a 05067e7d1234";
 const REQUEST_BARE: &str = "7eff03c0210101000a05067d5e7d5d1234af3d7e";
 
@@ -93,7 +94,8 @@ fn an_octet_synchronous_line_escapes_flags_and_escapes_alone() {
 
 #[test]
 fn what_was_agreed_on_holds_for_the_frame_right_behind_the_packet_that_agreed() {
-    // The acknowledgment, escaped; then, in the same piece and without a flag of its own, a frame with bare control characters.
+    // The acknowledgment, escaped; then, in the same piece and without a flag of its own, a frame with bare control
+    // characters.
     let acknowledged = "ff03c021 02010004";
     let request = "ff038021 0101000a 03060a000001";
     let mut octets = vec![FLAG];

@@ -7,16 +7,16 @@
 //! | Below | the SDH driver, [`crate::sdh`], as the user of IPv4's and ARP's number |
 //! | Left out | IPv6, for which MAPOS version 1 has no number; which groups are listened to (all are, IP picks) |
 //!
-//! IP hands down a datagram and the next hop, and this layer puts the HDLC address in its place. A broadcast goes to all nodes, and a
-//! multicast datagram to the group that the lowest bits of its destination name. The driver tells our own address; while it has
-//! none, datagrams wait and nobody is asked.
+//! IP hands down a datagram and the next hop, and this layer puts the HDLC address in its place. A broadcast goes to
+//! all nodes, and a multicast datagram to the group that the lowest bits of its destination name. The driver tells our
+//! own address; while it has none, datagrams wait and nobody is asked.
 //!
 //! # What it does
 //!
-//! A next hop that is not known is asked for by a broadcast, once a second and [`Config::tries`] times; what is for it waits. What was
-//! learned is good for [`Config::timeout`], in use or not (RFC 2176 section 3.4), and is lost with the link. What a node says of itself in a
-//! request is learned too if it asks for us, as RFC 826 has it. Two nodes on a line without a switch have one address, 03; nothing here
-//! minds.
+//! A next hop that is not known is asked for by a broadcast, once a second and [`Config::tries`] times; what is for it
+//! waits. What was learned is good for [`Config::timeout`], in use or not (RFC 2176 section 3.4), and is lost with the
+//! link. What a node says of itself in a request is learned too if it asks for us, as RFC 826 has it. Two nodes on a
+//! line without a switch have one address, 03; nothing here minds.
 //!
 //! When the port has come up, and again when it has become another one, three UNARPs tell all others to forget under
 //! which address they knew ours (section 3.3).
@@ -26,8 +26,8 @@
 //!
 //! # Bounds
 //!
-//! At most [`Config::max_entries`] next hops are known or asked for, [`Config::unknown`] of them asked for; for each at most [`Config::queue`] datagrams wait. What is over a
-//! bound costs what it does of ARP ([`kumiki_inet::arp`]).
+//! At most [`Config::max_entries`] next hops are known or asked for, [`Config::unknown`] of them asked for; for each at
+//! most [`Config::queue`] datagrams wait. What is over a bound costs what it does of ARP ([`kumiki_inet::arp`]).
 
 use core::net::Ipv4Addr;
 use kumiki_settings::Settings;

@@ -7,43 +7,49 @@
 //! | Below | one line for each port; each frames, as the one below [`crate::sdh`] does |
 //! | Left out | pruning of groups (RFC 2174 section 2: every node gets every multicast), remote error indications (REI) as a sign that a peer does not hear us, a network layer of the control processor |
 //!
-//! The control processor is in here: frames to 01 are for it, NSP and SSP, and it forwards nothing of them. Frames to its address in other
-//! lines' view, switch number and port 0, reach it and are dropped, since it has nothing to say to nodes elsewhere.
+//! The control processor is in here: frames to 01 are for it, NSP and SSP, and it forwards nothing of them. Frames to
+//! its address in other lines' view, switch number and port 0, reach it and are dropped, since it has nothing to say to
+//! nodes elsewhere.
 //!
-//! Ports are numbered 3, 5, 7 and so on in the order of the layers below, unless [`Config::ports`] says otherwise. A switch is presumed behind
-//! each until a node asks for its address there; from then on no SSP is spoken there until the node has been silent for 90 s or
-//! the signal is lost.
+//! Ports are numbered 3, 5, 7 and so on in the order of the layers below, unless [`Config::ports`] says otherwise. A
+//! switch is presumed behind each until a node asks for its address there; from then on no SSP is spoken there until
+//! the node has been silent for 90 s or the signal is lost.
 //!
 //! # Unicast
 //!
-//! The route whose switch number has most bits says by which port; our own number means one of our own ports. There is no hop count in
-//! a frame, so one that would leave by the port that it came from is dropped: a loop of two switches, while routes change, is none then.
+//! The route whose switch number has most bits says by which port; our own number means one of our own ports. There is
+//! no hop count in a frame, so one that would leave by the port that it came from is dropped: a loop of two switches,
+//! while routes change, is none then.
 //!
 //! # The spanning tree
 //!
-//! Groups and broadcasts go along one tree, to the port towards the switch of the lowest number (VSS), to the ports from which its route comes back poisoned,
-//! and to nodes; and they are taken from these only. A port of the first two kinds is used when the neighbour has confirmed it
-//! for `FORWARD_DELAY`.
+//! Groups and broadcasts go along one tree, to the port towards the switch of the lowest number (VSS), to the ports
+//! from which its route comes back poisoned, and to nodes; and they are taken from these only. A port of the first two
+//! kinds is used when the neighbour has confirmed it for `FORWARD_DELAY`.
 //!
 //! # Where RFC 2174 leaves a choice or contradicts itself
 //!
-//! - Of the two implementations of section 5.4's note 1 this is the second: one tree, that of the present VSS. Another VSS makes it invalid.
-//! - The ports of nodes stay in an invalid tree (section 4.9 has all of it invalid): among them nothing can loop, and they would be out
-//!   of reach until their next request.
-//! - Section 5.4 clears the bit of the port that an ordinary update came by, in cases (a) and (c) even where it is the upstream
-//!   port, whose every update would so end the tree. Section 4.7, of which this is the detail, speaks of downstream ports; so the upstream port keeps its bit. For
-//!   the same reason `PORT_EXPIRATION`, which only poisoned routes prolong, is not for the upstream port: its route's `EXPIRATION` is.
+//! - Of the two implementations of section 5.4's note 1 this is the second: one tree, that of the present VSS. Another
+//!   VSS makes it invalid.
+//! - The ports of nodes stay in an invalid tree (section 4.9 has all of it invalid): among them nothing can loop, and
+//!   they would be out of reach until their next request.
+//! - Section 5.4 clears the bit of the port that an ordinary update came by, in cases (a) and (c) even where it is the
+//!   upstream port, whose every update would so end the tree. Section 4.7, of which this is the detail, speaks of
+//!   downstream ports; so the upstream port keeps its bit. For the same reason `PORT_EXPIRATION`, which only poisoned
+//!   routes prolong, is not for the upstream port: its route's `EXPIRATION` is.
 //! - Case (a), a longer way by the same next hop, lists no triggered update, section 3.4.3 wants one. It is sent.
-//! - Section 5.5 counts timers in units of `FULL_UPDATE`, so that they end up to one unit early. Here they end when their time is over.
-//!   `FORWARD_DELAY` is looked at when a confirmation arrives, as there; but it is time that is counted and not confirmations, of which triggered updates bring more.
-//! - Nothing bounds how often triggered updates follow each other. Here the first is sent at once and the next [`Timers::triggered`] later at the
-//!   earliest.
+//! - Section 5.5 counts timers in units of `FULL_UPDATE`, so that they end up to one unit early. Here they end when
+//!   their time is over. `FORWARD_DELAY` is looked at when a confirmation arrives, as there; but it is time that is
+//!   counted and not confirmations, of which triggered updates bring more.
+//! - Nothing bounds how often triggered updates follow each other. Here the first is sent at once and the next
+//!   [`Timers::triggered`] later at the earliest.
 //! - A route poisoned towards its next hop must not have 32 as its metric; see [`kumiki_wire::ppp::mapos::ssp`].
 //!
 //! # Bounds
 //!
-//! [`Config::routes`] routes at most; others are counted. Each frame that comes is answered by at most one frame of NSP or one table, tables at most
-//! once in [`Timers::triggered`] for each port, and whatever comes, triggered updates leave no more often than that.
+//! [`Config::routes`] routes at most; others are counted. Each frame that comes is answered by at most one frame of NSP
+//! or one table, tables at most once in [`Timers::triggered`] for each port, and whatever comes, triggered updates
+//! leave no more often than that.
 
 use std::collections::BTreeMap;
 

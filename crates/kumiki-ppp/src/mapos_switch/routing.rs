@@ -1,4 +1,5 @@
-//! What received routes do to the table and to the spanning tree, in the order of RFC 2174 section 5.4, and what time does to them (5.5).
+//! What received routes do to the table and to the spanning tree, in the order of RFC 2174 section 5.4, and what time
+//! does to them (5.5).
 
 use kumiki_graph::{Context, Instant};
 use kumiki_octets::Message;

@@ -6,8 +6,8 @@ use kumiki_octets::Payload;
 /// What the daemon tells the driver, and the driver the line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LinkManage {
-    /// The ends have agreed on this for frames from here on; `None`: on nothing any more, so that what the standard begins with holds
-    /// again.
+    /// The ends have agreed on this for frames from here on; `None`: on nothing any more, so that what the standard
+    /// begins with holds again.
     Agreed(Option<Agreement>),
     /// Whether a protocol of the network layer may pass.
     Pass {
@@ -24,7 +24,8 @@ pub enum LinkManage {
 
 impl Payload for LinkManage {}
 
-/// What the ends of a point-to-point link have agreed on for its frames (RFC 1661 section 6, RFC 1662 section 7, RFC 1570).
+/// What the ends of a point-to-point link have agreed on for its frames (RFC 1661 section 6, RFC 1662 section 7, RFC
+/// 1570).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Agreement {
     /// The most octets behind the protocol field that the peer takes.
@@ -45,8 +46,8 @@ pub struct Agreement {
     pub receive_fcs: u8,
 }
 
-/// So many frames have come damaged since the start: with a wrong frame check sequence, aborted, cut short or too long. The line tells
-/// the driver, and the driver the daemon.
+/// So many frames have come damaged since the start: with a wrong frame check sequence, aborted, cut short or too long.
+/// The line tells the driver, and the driver the daemon.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DamagedFrames(pub u64);
 

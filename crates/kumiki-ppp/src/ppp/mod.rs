@@ -7,16 +7,17 @@
 //! | Below | a line that frames, or the access point for PPP of a driver that carries more than PPP |
 //! | Left out | negotiation, which is the daemon's; compression of headers and data, multilink |
 //!
-//! Without a user under [`Key::Raw`] the link is one that was set up by hand: all protocols that have a user may pass from the start.
-//! With one, a protocol may pass when the daemon says so ([`LinkManage::Pass`]), and how frames are written is what it has
-//! agreed on ([`LinkManage::Agreed`]). Frames of protocols that have no user or may not pass go to the daemon, as they came.
+//! Without a user under [`Key::Raw`] the link is one that was set up by hand: all protocols that have a user may pass
+//! from the start. With one, a protocol may pass when the daemon says so ([`LinkManage::Pass`]), and how frames are
+//! written is what it has agreed on ([`LinkManage::Agreed`]). Frames of protocols that have no user or may not pass go
+//! to the daemon, as they came.
 //!
-//! Reports of the quality of the link (protocol c025) are the daemon's too, but packets and octets are counted here, where they
-//! pass in the order of the line: what was sent is filled in on the way out, and what had come is appended on the way up
-//! ([`Arrival`]).
+//! Reports of the quality of the link (protocol c025) are the daemon's too, but packets and octets are counted here,
+//! where they pass in the order of the line: what was sent is filled in on the way out, and what had come is appended
+//! on the way up ([`Arrival`]).
 //!
-//! Which protocols pass is told to the layer below as well: a driver that carries more than PPP ([`crate::sdh`]) needs it to know PPP's
-//! frames.
+//! Which protocols pass is told to the layer below as well: a driver that carries more than PPP ([`crate::sdh`]) needs
+//! it to know PPP's frames.
 
 use crate::PPP_FRAMES;
 use kumiki_graph::{

@@ -3,13 +3,14 @@
 use kumiki_octets::Message;
 use kumiki_wire::ppp::ppp::lqr::LEN;
 
-/// Octets that a frame has on the line beside those that cross here, its check sequence apart: one flag (RFC 1989 section 2.3).
+/// Octets that a frame has on the line beside those that cross here, its check sequence apart: one flag (RFC 1989
+/// section 2.3).
 const FLAG: u32 = 1;
 /// Octets of `PeerOutPackets` and `PeerOutOctets`, the last ones of a report.
 const OUT: usize = 8;
 
-/// What had been received when a report came, this one among it: the `SaveIn` fields of RFC 1989 section 2.6, but for the
-/// reports themselves, which their reader counts. The driver appends it to the report that it hands up.
+/// What had been received when a report came, this one among it: the `SaveIn` fields of RFC 1989 section 2.6, but for
+/// the reports themselves, which their reader counts. The driver appends it to the report that it hands up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Arrival {
     /// Packets received (`SaveInPackets`).

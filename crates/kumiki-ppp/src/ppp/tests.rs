@@ -129,7 +129,8 @@ fn words(octets: &[u8]) -> Vec<u32> {
     words.map(|word| u32::from_be_bytes(*word)).collect()
 }
 
-/// RFC 1989 sections 2.3 and 2.6: packets and octets with the report itself, its check sequence and one flag among them.
+/// RFC 1989 sections 2.3 and 2.6: packets and octets with the report itself, its check sequence and one flag among
+/// them.
 #[test]
 fn reports_of_quality_are_filled_in_as_they_pass() {
     let mut driver = with_daemon();

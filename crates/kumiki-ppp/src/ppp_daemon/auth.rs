@@ -1,7 +1,7 @@
 //! Who the ends are: PAP and CHAP with MD5, from both sides (RFC 1334 section 2, RFC 1994).
 //!
-//! [`AuthClient`] says who we are, [`Admit`] asks the peer. Both can run at once, by different methods. Neither knows a clock or the
-//! graph: they say what is to be done.
+//! [`AuthClient`] says who we are, [`Admit`] asks the peer. Both can run at once, by different methods. Neither knows a
+//! clock or the graph: they say what is to be done.
 
 use kumiki_graph::{Duration, Rng};
 use kumiki_wire::ppp::ppp::{Text, chap, pap, protocol};

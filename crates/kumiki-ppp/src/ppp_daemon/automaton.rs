@@ -6,8 +6,9 @@
 //! | Used by | LCP, IPCP, IPV6CP |
 //! | Left out | nothing of section 4; what an option means is its protocol's |
 //!
-//! The automaton knows no packets and no clock. Its owner tells it what happened ([`Automaton::on`], [`Automaton::expire`]) and
-//! does what comes back, in order; the Restart counter and the length of the Restart timer are kept here.
+//! The automaton knows no packets and no clock. Its owner tells it what happened ([`Automaton::on`],
+//! [`Automaton::expire`]) and does what comes back, in order; the Restart counter and the length of the Restart timer
+//! are kept here.
 
 use core::fmt;
 
@@ -152,8 +153,8 @@ pub enum Action {
     Zrc,
 }
 
-/// RFC 1661 section 4.1: a row for each [`Event`] in that order, a column for each [`State`]; `actions/new-state`. `-` cannot
-/// occur. `p` omits tlf where the passive option is set, `r` can restart, `x` is a crossed connection.
+/// RFC 1661 section 4.1: a row for each [`Event`] in that order, a column for each [`State`]; `actions/new-state`. `-`
+/// cannot occur. `p` omits tlf where the passive option is set, `r` can restart, `x` is a crossed connection.
 #[rustfmt::skip]
 const TABLE: [[&str; 10]; 16] = [
     //          0        1            2        3              4        5        6            7            8            9

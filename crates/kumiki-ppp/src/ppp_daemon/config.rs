@@ -498,8 +498,8 @@ impl Config {
         }
     }
 
-    /// The automaton of a network protocol. One that the peer does not answer is tried again after `retry`, so that nothing is gained by
-    /// waiting for it.
+    /// The automaton of a network protocol. One that the peer does not answer is tried again after `retry`, so that
+    /// nothing is gained by waiting for it.
     pub(super) fn of_network(&self) -> automaton::Config {
         automaton::Config { passive: false, ..self.of_link() }
     }

@@ -1,4 +1,5 @@
-//! What the options of LCP mean to us (RFC 1661 section 6, RFC 1662 section 7, RFC 1570 section 2, RFC 1989 section 2.5).
+//! What the options of LCP mean to us (RFC 1661 section 6, RFC 1662 section 7, RFC 1570 section 2, RFC 1989 section
+//! 2.5).
 
 use crate::ppp::Agreement;
 use std::collections::BTreeSet;

@@ -1,7 +1,8 @@
-//! The packets of option negotiation, as LCP and every network control protocol have them: RFC 1661 section 5 around the automaton.
+//! The packets of option negotiation, as LCP and every network control protocol have them: RFC 1661 section 5 around
+//! the automaton.
 //!
-//! A machine knows no graph and no clock. It says what is to be done, in order, as [`MachineAction`]s. What options mean is its
-//! [`Negotiator`]'s.
+//! A machine knows no graph and no clock. It says what is to be done, in order, as [`MachineAction`]s. What options
+//! mean is its [`Negotiator`]'s.
 
 use std::collections::BTreeSet;
 
@@ -219,8 +220,8 @@ impl<N: Negotiator> Machine<N> {
         self.last_id
     }
 
-    /// An identifier for a packet that rejects one of the peer's: another one each time (RFC 1661 sections 5.6 and 5.7). They have a row of
-    /// their own, so that what we refuse does not show in what we send otherwise.
+    /// An identifier for a packet that rejects one of the peer's: another one each time (RFC 1661 sections 5.6 and
+    /// 5.7). They have a row of their own, so that what we refuse does not show in what we send otherwise.
     pub(super) const fn reject_id(&mut self) -> u8 {
         self.reject_id = self.reject_id.wrapping_add(1);
         self.reject_id
@@ -312,7 +313,8 @@ impl<N: Negotiator> Machine<N> {
         Ok(())
     }
 
-    /// Wishes for what the peer would rather have, and does without what it rejects, which must be part of what it was asked.
+    /// Wishes for what the peer would rather have, and does without what it rejects, which must be part of what it was
+    /// asked.
     fn hear_no(&mut self, packet: &Packet<'_>, rng: &mut Rng, acts: &mut Actions) -> Result<(), Dropped> {
         self.is_answer(packet.identifier)?;
         all_whole(packet.data)?;
@@ -523,7 +525,8 @@ impl<N: Negotiator> Machine<N> {
                     let fresh = self.reject_id();
                     self.send(code::CODE_REJECT, fresh, cause.unknown, acts);
                 }
-                // An echo is the owner's, who knows magic numbers; nothing below is started by us. The counter is the automaton's.
+                // An echo is the owner's, who knows magic numbers; nothing below is started by us. The counter is the
+                // automaton's.
                 Action::Ser | Action::Tls | Action::Irc | Action::Zrc => {}
             }
         }
@@ -576,8 +579,8 @@ fn all_whole(data: &[u8]) -> Result<(), Malformed> {
     options(data).find_map(Result::err).map_or(Ok(()), Err)
 }
 
-/// RFC 1661 section 5.4: what is rejected stands in the request, unmodified and in its order. All of it may be, though the
-/// standard says "proper": a request of one option could not be rejected otherwise.
+/// RFC 1661 section 5.4: what is rejected stands in the request, unmodified and in its order. All of it may be, though
+/// the standard says "proper": a request of one option could not be rejected otherwise.
 fn is_part(rejected: &[u8], request: &[u8]) -> bool {
     let mut rest = options(request).flatten();
     let mut some = false;

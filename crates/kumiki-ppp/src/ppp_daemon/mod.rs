@@ -9,23 +9,26 @@
 //!
 //! # Parts
 //!
-//! One machine of RFC 1661's packets with an [`Automaton`](automaton::Automaton) runs LCP, IPCP and IPV6CP alike; what their options mean is
-//! said in a file for each. Authentication, reports of quality and echoes are parts of their own. All parts only say what is to be
-//! done, in order; this file does it. The phases of RFC 1661 section 3.2 and who gets what comes have files of their own.
+//! One machine of RFC 1661's packets with an [`Automaton`](automaton::Automaton) runs LCP, IPCP and IPV6CP alike; what
+//! their options mean is said in a file for each. Authentication, reports of quality and echoes are parts of their own.
+//! All parts only say what is to be done, in order; this file does it. The phases of RFC 1661 section 3.2 and who gets
+//! what comes have files of their own.
 //!
 //! # From outside the graph
 //!
 //! An owner calls [`PppDaemon::close`] by [`Graph::protocol_mut`](kumiki_graph::Graph::protocol_mut), then
-//! [`Graph::wake`](kumiki_graph::Graph::wake) with [`WAKE`] on the node, so that it is looked at without waiting for the next packet or timer. The
-//! link has ended when [`PppDaemon::ended`] says why; a Terminate-Request is given Max-Terminate tries before.
+//! [`Graph::wake`](kumiki_graph::Graph::wake) with [`WAKE`] on the node, so that it is looked at without waiting for
+//! the next packet or timer. The link has ended when [`PppDaemon::ended`] says why; a Terminate-Request is given
+//! Max-Terminate tries before.
 //!
 //! # Deviations
 //!
-//! A peer could keep the automaton asking for ever, by Naks or by Acks, since it counts again with each of them. A negotiation is given up
-//! after four times Max-Configure requests; and after Max-Failure Naks heard what the peer still naks is taken as rejected, as RFC 1661
-//! section 4.6 has it for those sent. Once a request is acknowledged, further answers to it are dropped: by the table they begin the
-//! negotiation again, and where a line doubles frames no link would come up. A line that comes back to us after LCP has opened ends the
-//! link. The link ends where no network protocol is left. Control packets are never compressed, whatever was agreed.
+//! A peer could keep the automaton asking for ever, by Naks or by Acks, since it counts again with each of them. A
+//! negotiation is given up after four times Max-Configure requests; and after Max-Failure Naks heard what the peer
+//! still naks is taken as rejected, as RFC 1661 section 4.6 has it for those sent. Once a request is acknowledged,
+//! further answers to it are dropped: by the table they begin the negotiation again, and where a line doubles frames no
+//! link would come up. A line that comes back to us after LCP has opened ends the link. The link ends where no network
+//! protocol is left. Control packets are never compressed, whatever was agreed.
 
 use crate::ppp::Agreement;
 use crate::ppp::LinkManage;
@@ -208,7 +211,8 @@ impl PppDaemon {
         self.lcp.state()
     }
 
-    /// Our address and the peer's, where the network `protocol` (0021, 0057) may pass; [`Address::NONE`] for one that was not agreed on.
+    /// Our address and the peer's, where the network `protocol` (0021, 0057) may pass; [`Address::NONE`] for one that
+    /// was not agreed on.
     #[must_use]
     pub fn network(&self, protocol: u16) -> Option<(Address, Address)> {
         if !self.passing.contains(&protocol) {
@@ -265,7 +269,8 @@ impl PppDaemon {
         self.wanted = Some(End::Asked);
     }
 
-    /// The line has gone for good, and the link with it, as nobody has asked for. It is done when the node is run next, too.
+    /// The line has gone for good, and the link with it, as nobody has asked for. It is done when the node is run next,
+    /// too.
     pub fn lose(&mut self) {
         self.wanted.get_or_insert(End::LineDown);
     }

@@ -151,7 +151,8 @@ impl PppDaemon {
         Self::tell(pass, cx);
     }
 
-    /// A network control protocol has come to rest. RFC 1661 section 3.6: nobody knows how long a peer takes to begin with it.
+    /// A network control protocol has come to rest. RFC 1661 section 3.6: nobody knows how long a peer takes to begin
+    /// with it.
     pub(super) fn network_finished(&mut self, number: u16, cx: &mut Context<'_>) {
         let is_wanted = !self.given_up.contains(&number) && !self.parted.contains(&number);
         if self.phase == Phase::Network && is_wanted {

@@ -1,7 +1,7 @@
 //! Reports of what the line loses (RFC 1989), and echoes that show whether the peer is there (RFC 1661 section 5.8).
 //!
-//! The counters of packets and octets are the driver's ([`crate::ppp`]): it fills in those of a report that passes on its way out,
-//! and appends its own to one that comes in.
+//! The counters of packets and octets are the driver's ([`crate::ppp`]): it fills in those of a report that passes on
+//! its way out, and appends its own to one that comes in.
 
 use std::collections::VecDeque;
 
@@ -24,7 +24,8 @@ pub struct Loss {
 }
 
 impl Loss {
-    /// From what each end has counted since; a packet on its way between two countings can make more arrive than were sent.
+    /// From what each end has counted since; a packet on its way between two countings can make more arrive than were
+    /// sent.
     const fn of(sent: u32, arrived: u32) -> Self {
         let lost = sent.saturating_sub(arrived);
         Self { sent, lost }

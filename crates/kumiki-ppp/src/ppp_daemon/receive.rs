@@ -1,4 +1,5 @@
-//! Who gets what comes, and the packets that only LCP has (RFC 1661 sections 3.4 to 3.7 and 5.7 to 5.9, RFC 1570 section 1).
+//! Who gets what comes, and the packets that only LCP has (RFC 1661 sections 3.4 to 3.7 and 5.7 to 5.9, RFC 1570
+//! section 1).
 
 use kumiki_graph::{Context, Unit};
 use kumiki_wire::ppp::ppp::control::{self, code};

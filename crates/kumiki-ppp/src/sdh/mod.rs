@@ -9,39 +9,43 @@
 //!
 //! # MAPOS
 //!
-//! A unit's destination is the HDLC address, an [`AddressField`]. No frame says where it comes from, so an indicated unit has no source.
-//! Frames with a wrong control field or an impossible address are dropped and counted, and so are those for other nodes.
+//! A unit's destination is the HDLC address, an [`AddressField`]. No frame says where it comes from, so an indicated
+//! unit has no source. Frames with a wrong control field or an impossible address are dropped and counted, and so are
+//! those for other nodes.
 //!
-//! Where MAPOS has users, the driver asks the switch for its address (NSP) when the line comes up, every 5 s until it has an answer, and
-//! from then on every 30 s, by which the switch knows that the node is there. Users are told of it by [`Report::Route`] and then
-//! [`Report::Up`]; both come again when it is another address. Before, there is no address, and frames for one node are for others. On a reject the
-//! driver keeps the address it has and goes on asking: RFC 2173 does not say what else.
-//! Who is asked, by a frame to the switch's own address, knows that there is no switch, and assigns 03 to the
-//! other end (RFC 2173 section 4.3). An assignment is believed whatever the present address is, but only if it was sent to what it assigns.
+//! Where MAPOS has users, the driver asks the switch for its address (NSP) when the line comes up, every 5 s until it
+//! has an answer, and from then on every 30 s, by which the switch knows that the node is there. Users are told of it
+//! by [`Report::Route`] and then [`Report::Up`]; both come again when it is another address. Before, there is no
+//! address, and frames for one node are for others. On a reject the driver keeps the address it has and goes on asking:
+//! RFC 2173 does not say what else. Who is asked, by a frame to the switch's own address, knows that there is no
+//! switch, and assigns 03 to the other end (RFC 2173 section 4.3). An assignment is believed whatever the present
+//! address is, but only if it was sent to what it assigns.
 //!
 //! # What tells a frame of MAPOS from one of PPP
 //!
-//! Flags, stuffing and check sequence are the same for both, and RFC 2171 names nothing else. While only one of the two has users, all frames are
-//! its. Where both have, in addresses of 8 bits:
+//! Flags, stuffing and check sequence are the same for both, and RFC 2171 names nothing else. While only one of the two
+//! has users, all frames are its. Where both have, in addresses of 8 bits:
 //!
-//! 1. A frame that does not begin with `FF 03` is MAPOS's. So PPP must not leave out address and control, which RFC 1619 advises
-//!    against too; a frame of PPP's without them is not sent.
+//! 1. A frame that does not begin with `FF 03` is MAPOS's. So PPP must not leave out address and control, which RFC
+//!    1619 advises against too; a frame of PPP's without them is not sent.
 //! 2. `FF 03` and an odd octet is PPP's: a protocol field of one octet, which MAPOS has not.
 //! 3. `FF 03 FE 01`, `FE 03` and `FE 05` are MAPOS's: ARP, NSP and SSP (RFC 2172).
-//! 4. Any other protocol without a user at MAPOS is PPP's: LCP and all that PPP is run by, since RFC 2172 reserves these numbers.
-//! 5. A protocol that both may have, such as 0021, IPv4: it is PPP's while PPP passes it, and MAPOS's otherwise. A PPP peer
-//!    sends none before it has sent the Configure-Ack that opens our NCP too. The PPP driver says by [`LinkManage::Pass`] when it passes one.
-//!    While it does, our own frames of that protocol to all nodes are refused: the peer would take them for PPP's.
-//!    When PPP has closed, what it sent before may still be under way; for [`Config::ppp_timeout`] the protocol stays PPP's,
-//!    which discards it.
+//! 4. Any other protocol without a user at MAPOS is PPP's: LCP and all that PPP is run by, since RFC 2172 reserves
+//!    these numbers.
+//! 5. A protocol that both may have, such as 0021, IPv4: it is PPP's while PPP passes it, and MAPOS's otherwise. A PPP
+//!    peer sends none before it has sent the Configure-Ack that opens our NCP too. The PPP driver says by
+//!    [`LinkManage::Pass`] when it passes one. While it does, our own frames of that protocol to all nodes are refused:
+//!    the peer would take them for PPP's. When PPP has closed, what it sent before may still be under way; for
+//!    [`Config::ppp_timeout`] the protocol stays PPP's, which discards it.
 //!
-//! With addresses of 16 bits `FF 03` cannot begin a frame of MAPOS, for the last bit of the first octet is 0 there; all frames that
-//! begin so are PPP's, and no others.
+//! With addresses of 16 bits `FF 03` cannot begin a frame of MAPOS, for the last bit of the first octet is 0 there; all
+//! frames that begin so are PPP's, and no others.
 //!
-//! What the rule cannot do: the two ends do not open at the same instant. What MAPOS at the later end sends to all until then, the
-//! earlier end takes for PPP's. It is at most what is sent in the time of one crossing.
+//! What the rule cannot do: the two ends do not open at the same instant. What MAPOS at the later end sends to all
+//! until then, the earlier end takes for PPP's. It is at most what is sent in the time of one crossing.
 //!
-//! As the line is not PPP's alone, what PPP agrees on for frames ([`LinkManage::Agreed`]) reaches it only while MAPOS has no users.
+//! As the line is not PPP's alone, what PPP agrees on for frames ([`LinkManage::Agreed`]) reaches it only while MAPOS
+//! has no users.
 
 use crate::PPP_FRAMES;
 use crate::ppp::LinkManage;

@@ -193,9 +193,9 @@ fn deferred_notice_costs_nothing() {
     assert_eq!((cpu.interrupts, cpu.busy), (0, us(40)));
 }
 
-/// What frames cost that come to a reader, where those of fewer octets than `below` are free: an interrupt 4 us, a switch 3 us, an
-/// indication 5 us, an octet of its sum 1 us. At 0 and 30 another task works for no time. With the CPU's counters, and how
-/// many frames and octets the reader counted.
+/// What frames cost that come to a reader, where those of fewer octets than `below` are free: an interrupt 4 us, a
+/// switch 3 us, an indication 5 us, an octet of its sum 1 us. At 0 and 30 another task works for no time. With the
+/// CPU's counters, and how many frames and octets the reader counted.
 fn priced(below: u32, frames: &[(u64, &str)]) -> (String, crate::CpuCounters, [u64; 2]) {
     let (log, mut graph) = (Log::default(), Builder::new());
     let device = graph.device("device");

@@ -1,12 +1,16 @@
 //! A world on several cores: parts that go on side by side, and lines between them.
 //!
-//! What is put on a line between two parts arrives at its other end no sooner than the line's look-ahead after it has begun to go. So all parts may go on
-//! from one instant to the next that is a look-ahead later without hearing of each other; then what has gone on the lines is carried over, and they go on.
-//! All that happens is the same as in one part, to the octet and the nanosecond:
+//! What is put on a line between two parts arrives at its other end no sooner than the line's look-ahead after it has
+//! begun to go. So all parts may go on from one instant to the next that is a look-ahead later without hearing of each
+//! other; then what has gone on the lines is carried over, and they go on. All that happens is the same as in one part,
+//! to the octet and the nanosecond:
 //!
-//! - within a part all happens in the order in which it would in the whole: events of other parts change nothing in it before they have crossed a line;
-//! - what crosses a line comes before all else of its instant, in one part as in several ([`Queue`](crate::queue::Queue));
-//! - a frame that waits for a line goes on it at the same time whenever the line is asked, and all lines are asked where a run ends.
+//! - within a part all happens in the order in which it would in the whole: events of other parts change nothing in it
+//!   before they have crossed a line;
+//! - what crosses a line comes before all else of its instant, in one part as in several
+//!   ([`Queue`](crate::queue::Queue));
+//! - a frame that waits for a line goes on it at the same time whenever the line is asked, and all lines are asked
+//!   where a run ends.
 
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::JoinHandle;
@@ -22,7 +26,8 @@ use super::{ElementId, HostId, Plug, World};
 /// So few events in all parts since they last met are not worth waking other threads for the next.
 const WORTH_WAKING: u64 = 200;
 
-/// So many free messages, of some 400 octets each, a thread keeps between two meetings: as many as come over long and fast lines until the next.
+/// So many free messages, of some 400 octets each, a thread keeps between two meetings: as many as come over long and
+/// fast lines until the next.
 const KEPT: usize = 1 << 16;
 /// So many it keeps for itself when it meets others.
 const LEFT: usize = 512;
@@ -51,7 +56,8 @@ pub(super) struct DividedWorld {
     workers: Workers,
 }
 
-/// Runs a part on this thread, which takes the free messages that others have brought for it, and leaves those for others.
+/// Runs a part on this thread, which takes the free messages that others have brought for it, and leaves those for
+/// others.
 fn run(part: &mut Part, until: Instant) {
     core::mem::take(&mut part.spare).give();
     part.run_until(until);
@@ -108,7 +114,8 @@ impl Workers {
         }
     }
 
-    /// A thread ends before its world only where a layer has panicked on it; that goes on here, as if the layer had run here.
+    /// A thread ends before its world only where a layer has panicked on it; that goes on here, as if the layer had run
+    /// here.
     fn pass_on_panic(&mut self, number: usize) {
         if let Err(panic) = self.threads.remove(number).join() {
             std::panic::resume_unwind(panic);
@@ -163,7 +170,8 @@ impl DividedWorld {
             if self.now >= end || self.parts.iter().any(|part| part.standstill.is_some()) {
                 break;
             }
-            // The next frame goes on a line when something next happens somewhere, or after now where one waits. Until that can have arrived nobody hears of others.
+            // The next frame goes on a line when something next happens somewhere, or after now where one waits. Until
+            // that can have arrived nobody hears of others.
             let next = self.parts.iter_mut().filter_map(|part| part.queue.next_at()).min();
             let starts = if waiting { Some(self.now + NANOSECOND) } else { None }.into_iter().chain(next).min();
             let until = starts.map_or(end, |starts| (starts + self.look_ahead - NANOSECOND).min(end));
@@ -192,7 +200,8 @@ impl DividedWorld {
         }
     }
 
-    /// Carries what has gone on the lines between parts to their other ends; true where something still waits to go on one.
+    /// Carries what has gone on the lines between parts to their other ends; true where something still waits to go on
+    /// one.
     fn exchange(&mut self) -> bool {
         let Self { parts, between, .. } = self;
         let mut waiting = false;
@@ -240,7 +249,8 @@ impl World {
     }
 }
 
-/// What is due: its place in the order, the part in which that is, when, and whose it becomes, by the part and its queue.
+/// What is due: its place in the order, the part in which that is, when, and whose it becomes, by the part and its
+/// queue.
 type DueEvents = Vec<(u64, usize, Instant, Home)>;
 
 /// Arms all of this in `parts`, in the order in which it was armed before.

@@ -87,7 +87,8 @@ impl Network {
         }
     }
 
-    /// Which media are lines of at least this length that have something at both ends. Of two that meet without anything between, the first.
+    /// Which media are lines of at least this length that have something at both ends. Of two that meet without
+    /// anything between, the first.
     fn dividing(&self, least: Duration) -> Vec<bool> {
         let mut dividing = vec![false; self.ends.len()];
         for (number, (ends, length)) in self.ends.iter().zip(&self.lengths).enumerate() {
@@ -112,7 +113,8 @@ impl Network {
         sets
     }
 
-    /// Gives each set to the part that has the least yet, the largest first: the part of each set, and how much each part has.
+    /// Gives each set to the part that has the least yet, the largest first: the part of each set, and how much each
+    /// part has.
     fn deal(&self, sets: &mut Sets, parts: usize) -> (Vec<usize>, Vec<u64>) {
         let mut weights = vec![0_u64; self.hosts + self.ends.len()];
         for (host, weight) in self.weights.iter().enumerate() {
@@ -156,8 +158,8 @@ impl Network {
     }
 }
 
-/// The division into up to `parts` parts that leaves the fullest the least, and of those that do about the same the one whose lines are longest: first that
-/// at no line, of worlds that have nothing to do with each other.
+/// The division into up to `parts` parts that leaves the fullest the least, and of those that do about the same the one
+/// whose lines are longest: first that at no line, of worlds that have nothing to do with each other.
 pub(super) fn division(whole: &Part, parts: usize) -> Option<Division> {
     let network = Network::of(whole);
     let mut lengths: Vec<Duration> = network.lengths.iter().copied().flatten().collect();

@@ -180,7 +180,8 @@ impl Part {
         self.media.len() - 1
     }
 
-    /// Lets all happen that is due by `end`; the time is then `end`, unless it has come to a [`Standstill`]. Lines then know what has gone on them until now.
+    /// Lets all happen that is due by `end`; the time is then `end`, unless it has come to a [`Standstill`]. Lines then
+    /// know what has gone on them until now.
     pub(super) fn run_until(&mut self, end: Instant) {
         while self.standstill.is_none() && self.next_event(end) {}
         if self.standstill.is_none() {
@@ -189,7 +190,8 @@ impl Part {
         }
     }
 
-    /// Frames that wait for a line go on it when somebody asks. So that what it counts and holds does not depend on who has asked, all are asked where a run ends.
+    /// Frames that wait for a line go on it when somebody asks. So that what it counts and holds does not depend on who
+    /// has asked, all are asked where a run ends.
     fn catch_up(&mut self) {
         let mut listed = core::mem::take(&mut self.listed);
         for line in &listed {
@@ -352,7 +354,8 @@ impl Part {
         }
     }
 
-    /// Lets frames that wait at an end of a line go on it until now, for the run before may have ended between two events.
+    /// Lets frames that wait at an end of a line go on it until now, for the run before may have ended between two
+    /// events.
     pub(super) fn advance_end(&mut self, number: usize) {
         let (now, mut out) = (self.now, core::mem::take(&mut self.outlet));
         if let Some(end) = self.end_mut(number) {

@@ -93,7 +93,8 @@ fn what_a_medium_tells_reaches_the_graph_above_its_device() {
     world.plug(Plug::Device(host, DeviceId(0)), Plug::Port(section, 0));
     world.start().unwrap();
     world.run_until(at(1_000_000));
-    // Each by the end of its frame of 125 us: silence for 25 us; two alignment words; three pointers in frames that are in frame.
+    // Each by the end of its frame of 125 us: silence for 25 us; two alignment words; three pointers in frames that are
+    // in frame.
     assert_eq!(
         log.take(),
         "1125 Special(DefectReport { defect: Los, present: true }), 1125 Down, \

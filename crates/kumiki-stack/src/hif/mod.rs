@@ -7,7 +7,8 @@
 //! | Below | the uppermost protocol on the board |
 //! | Left out | the bus between host and board, which is prices: octets are moved by DMA or by a CPU, as a profile has it |
 //!
-//! It decides nothing. It is a node of its own so that crossing from host to board is a task, with a price, as it is on the board.
+//! It decides nothing. It is a node of its own so that crossing from host to board is a task, with a price, as it is on
+//! the board.
 
 use kumiki_graph::{Above, Below, Context, Indication, Protocol, Request, Service, Shape};
 

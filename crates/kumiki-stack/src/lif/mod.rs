@@ -9,9 +9,9 @@
 //!
 //! Two ways to know whether the lower module can take a message ([`Flow`]):
 //!
-//! - *Polling*, as in paper 4. The module says nothing; this task asks it again and again for as long as it has something to
-//!   send. So the busier the module, the more of the CPU goes into asking (paper 4, section 3 (3)). Each question is an expiry of this node's
-//!   timer, and has that price.
+//! - *Polling*, as in paper 4. The module says nothing; this task asks it again and again for as long as it has
+//!   something to send. So the busier the module, the more of the CPU goes into asking (paper 4, section 3 (3)). Each
+//!   question is an expiry of this node's timer, and has that price.
 //! - *Credit*. The module's credit is handed up, and nobody asks.
 
 use std::collections::VecDeque;

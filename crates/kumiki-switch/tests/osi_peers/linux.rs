@@ -195,15 +195,16 @@ pub(crate) fn peer(kit: &Path, line: &Path, act: &[&str], environment: &[(&str, 
     Running::peer(command)
 }
 
-/// Messages of all sizes around those of packets. Of one in some forty packets and more Linux has no room for the whole, says RNR, and stays with it.
+/// Messages of all sizes around those of packets. Of one in some forty packets and more Linux has no room for the
+/// whole, says RNR, and stays with it.
 pub(crate) fn messages() -> VecDeque<Vec<u8>> {
     let sizes = [1, 127, 128, 129, 1023, 1024, 1025, 2048, 3000, 5000];
     let octets = |size: usize| (0..251).cycle().take(size).collect();
     sizes.map(octets).into_iter().collect()
 }
 
-/// What both ends can be set to, as each of them has it. A window has less than the 4096 octets that a terminal holds: where more comes at once,
-/// the guest's line stalls.
+/// What both ends can be set to, as each of them has it. A window has less than the 4096 octets that a terminal holds:
+/// where more comes at once, the guest's line stalls.
 const KINDS: [(&str, bool, u64, i64); 3] = [
     ("modulo 8, packets of 1024", false, 1024, 3),
     ("modulo 8, packets of 128", false, 128, 7),

@@ -1,5 +1,5 @@
-//! libiec61850 on our COTP, session, presentation and ACSE over RFC 1006: both call and are called. What is said of MMS (ISO 9506) is
-//! the user's, and written out here.
+//! libiec61850 on our COTP, session, presentation and ACSE over RFC 1006: both call and are called. What is said of MMS
+//! (ISO 9506) is the user's, and written out here.
 
 use kumiki_graph::Parameters;
 use kumiki_osi_service::presentation::PData;

@@ -148,8 +148,9 @@ impl fmt::Display for Trailer {
     }
 }
 
-/// The CPCS-PDU of `sdu` (at most [`MAX_SDU`] octets; longer ones are given a Length that their receiver will refuse): with padding and trailer, and
-/// the right CRC or, without `crc`, zero for it. A transport checksum that was left to the device is completed.
+/// The CPCS-PDU of `sdu` (at most [`MAX_SDU`] octets; longer ones are given a Length that their receiver will refuse):
+/// with padding and trailer, and the right CRC or, without `crc`, zero for it. A transport checksum that was left to
+/// the device is completed.
 #[must_use]
 pub fn pdu(mut sdu: Message, crc: bool) -> Message {
     sdu.complete_checksum();
@@ -171,7 +172,8 @@ pub fn pdu(mut sdu: Message, crc: bool) -> Message {
     sdu
 }
 
-/// The SDU of a CPCS-PDU, whose CRC is looked at with `crc`. A sum that the PDU carries is made the SDU's: padding and trailer are taken out of it.
+/// The SDU of a CPCS-PDU, whose CRC is looked at with `crc`. A sum that the PDU carries is made the SDU's: padding and
+/// trailer are taken out of it.
 ///
 /// # Errors
 /// What is wrong with it, where it is shorter than a trailer as well.

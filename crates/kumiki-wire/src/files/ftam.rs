@@ -7,9 +7,11 @@
 //! | Accepts | every form of BER, fields in any order, fields of later versions (passed over), dates that are none |
 //! | Left out | fields of the FPDUs of groups, directories, links, moving and copying (45 to 72): [`Raw`](kumiki_osi_service::ftam::Raw) |
 //!
-//! The types are those of [`kumiki_osi_service::ftam`]. An FPDU is small and read from one piece. File contents are not: see [`data`].
+//! The types are those of [`kumiki_osi_service::ftam`]. An FPDU is small and read from one piece. File contents are
+//! not: see [`data`].
 //!
-//! Bounds: an FPDU has [`MOST_OCTETS`] at most, a SEQUENCE 64 fields, a list 1000 items, but for a directory, which has 10,000.
+//! Bounds: an FPDU has [`MOST_OCTETS`] at most, a SEQUENCE 64 fields, a list 1000 items, but for a directory, which has
+//! 10,000.
 
 use kumiki_octets::Message;
 use kumiki_osi_service::ftam::{Fpdu, Kind};

@@ -9,7 +9,8 @@
 //! | Accepts | every form of BER, fields of later versions behind those that are known (passed over), dates that are none; a file's octets in pieces |
 //! | Left out | the inside of other services ([`Raw`]), modifiers (kept as octets), companion standards' details (passed over), error information of services that are not for files |
 //!
-//! The octets of a file are shared and never read; all else of a PDU is small and read from one piece, of at most [`MOST_OCTETS`].
+//! The octets of a file are shared and never read; all else of a PDU is small and read from one piece, of at most
+//! [`MOST_OCTETS`].
 
 use kumiki_octets::Message;
 use kumiki_osi_service::mms::{FileRead, Pdu, Raw, Reject, RejectedPdu, Response, Service};
@@ -73,7 +74,8 @@ pub fn emit(pdu: Pdu) -> Message {
     Message::owning(w.finish())
 }
 
-/// How many octets a PDU has at most around the octets of a file that it carries: with a number of 32 bits and lengths of up to 24.
+/// How many octets a PDU has at most around the octets of a file that it carries: with a number of 32 bits and lengths
+/// of up to 24.
 pub const AROUND_FILE_DATA: usize = 32;
 
 fn emit_file_read(invoke: u32, read: FileRead) -> Message {
@@ -248,8 +250,8 @@ const fn name(tag: u32) -> Option<&'static str> {
     })
 }
 
-/// Whether it is a confirmed request, response or error, and the number of its service, as far as both can be read: for the reject of one whose
-/// rest cannot.
+/// Whether it is a confirmed request, response or error, and the number of its service, as far as both can be read: for
+/// the reject of one whose rest cannot.
 #[must_use]
 pub fn invoke_of(message: &Message) -> Option<(RejectedPdu, u32)> {
     let mut r = chain::Reader::new(PDU, message.share(0, message.len()).ok()?);

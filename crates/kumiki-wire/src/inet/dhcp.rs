@@ -145,7 +145,8 @@ impl Header {
     /// Reads a message, which is all that a datagram carries; also gives its length, which is that of all octets.
     ///
     /// # Errors
-    /// It is cut short, is not about an Ethernet, has no cookie or no message type, or an option of those in [`Options`] that cannot be.
+    /// It is cut short, is not about an Ethernet, has no cookie or no message type, or an option of those in
+    /// [`Options`] that cannot be.
     pub fn parse(octets: &[u8]) -> Result<(Self, usize), Malformed> {
         let Some(fixed) = octets.first_chunk::<FIXED>() else {
             return Err(Malformed::Short { protocol: "DHCP", need: FIXED, have: octets.len() });

@@ -13,11 +13,12 @@
 //!
 //! # The order of bits
 //!
-//! FDDI sends the highest bit of an octet first, Ethernet the lowest. A MAC address is a string of bits whose first says whether
-//! it names a group, on any medium. So in the octets of an FDDI frame an address has each octet turned around, and what is
-//! `01:00:5e:..` in Ethernet's (canonical) form begins with `80 00 7a` there (RFC 1390). [`MacAddr`] is always canonical here;
-//! `parse` and `emit` turn it around. Captures of link type 10 hold the octets as they are on the line, addresses turned
-//! around: that is how tshark reads them. Protocols behind the header, ARP among them, carry canonical addresses.
+//! FDDI sends the highest bit of an octet first, Ethernet the lowest. A MAC address is a string of bits whose first
+//! says whether it names a group, on any medium. So in the octets of an FDDI frame an address has each octet turned
+//! around, and what is `01:00:5e:..` in Ethernet's (canonical) form begins with `80 00 7a` there (RFC 1390).
+//! [`MacAddr`] is always canonical here; `parse` and `emit` turn it around. Captures of link type 10 hold the octets as
+//! they are on the line, addresses turned around: that is how tshark reads them. Protocols behind the header, ARP among
+//! them, carry canonical addresses.
 
 use core::fmt;
 
@@ -35,7 +36,8 @@ pub const MAX_FRAME: usize = 4500;
 /// Octets of a frame on the line beside its information: preamble of 16 symbols, starting delimiter of 2, header, check
 /// sequence, ending delimiter of 1 and frame status of 3.
 pub const LINE_OVERHEAD: usize = 8 + 1 + LEN + FCS_LEN + 2;
-/// Octets of a token on the line: preamble of 16 symbols, starting delimiter, frame control and ending delimiter of 2 each.
+/// Octets of a token on the line: preamble of 16 symbols, starting delimiter, frame control and ending delimiter of 2
+/// each.
 pub const TOKEN_LEN: usize = 8 + 1 + 1 + 1;
 /// The most octets of information: what is left of [`MAX_FRAME`] with two octets of preamble.
 pub const MAX_INFORMATION: usize = MAX_FRAME - (LINE_OVERHEAD - 6);
@@ -117,8 +119,8 @@ pub fn turned(address: [u8; 6]) -> [u8; 6] {
     address.map(u8::reverse_bits)
 }
 
-/// The frame check sequence of `octets`, from frame control to the end of the information, as they are on the line: sent with
-/// its highest octet first.
+/// The frame check sequence of `octets`, from frame control to the end of the information, as they are on the line:
+/// sent with its highest octet first.
 #[must_use]
 pub fn fcs(octets: &[u8]) -> u32 {
     // The polynomial and the order of bits are those of AAL5.

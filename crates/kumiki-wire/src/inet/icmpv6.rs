@@ -197,8 +197,8 @@ const S: u8 = 0x40;
 const O: u8 = 0x20;
 
 impl Header {
-    /// Reads a header; also gives its length. The octets after it are quoted or echoed data, or options. Fields that the
-    /// standard leaves unused are ignored, and so are codes of messages that have only code 0.
+    /// Reads a header; also gives its length. The octets after it are quoted or echoed data, or options. Fields that
+    /// the standard leaves unused are ignored, and so are codes of messages that have only code 0.
     ///
     /// # Errors
     /// The header is not all there.
@@ -269,7 +269,8 @@ impl Header {
         }
     }
 
-    /// Whether no error may be sent about such a message: it is an error itself or a redirect (RFC 4443 section 2.4 (e)).
+    /// Whether no error may be sent about such a message: it is an error itself or a redirect (RFC 4443 section 2.4
+    /// (e)).
     #[must_use]
     pub const fn is_error(&self) -> bool {
         let (kind, _) = self.kind();

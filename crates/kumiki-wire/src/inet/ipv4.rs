@@ -140,8 +140,9 @@ const MF: u16 = 0x2000;
 const OFFSET: u16 = 0x1fff;
 
 impl Header {
-    /// Where the datagram goes in the end: the last address of a source route that has not come to its end (RFC 791 section 3.1), or
-    /// else `destination`. This is who a transport's conversation is with, and whom its pseudo header names.
+    /// Where the datagram goes in the end: the last address of a source route that has not come to its end (RFC 791
+    /// section 3.1), or else `destination`. This is who a transport's conversation is with, and whom its pseudo header
+    /// names.
     ///
     /// # Errors
     ///
@@ -350,8 +351,8 @@ impl Header {
         }
     }
 
-    /// This header as a router passes it on: one hop less to live, the checksum adjusted to that (RFC 1812 section 5.3.1, RFC
-    /// 1624).
+    /// This header as a router passes it on: one hop less to live, the checksum adjusted to that (RFC 1812 section
+    /// 5.3.1, RFC 1624).
     #[must_use]
     pub fn one_hop_on(&self) -> Self {
         let word = |time_to_live| u16::from_be_bytes([time_to_live, self.protocol]);
@@ -360,8 +361,8 @@ impl Header {
         Self { time_to_live, header_checksum: updated_checksum(self.header_checksum, old, new), ..*self }
     }
 
-    /// Writes the two fields that [`Header::one_hop_on`] changes into the header that stands in `out`; nothing where that
-    /// is shorter than a header.
+    /// Writes the two fields that [`Header::one_hop_on`] changes into the header that stands in `out`; nothing where
+    /// that is shorter than a header.
     pub fn emit_hop(&self, out: &mut [u8]) {
         if let Some(fixed) = out.first_chunk_mut::<MIN_LEN>() {
             let [c0, c1] = self.header_checksum.to_be_bytes();
@@ -374,8 +375,8 @@ const fn short(need: usize, have: usize) -> Malformed {
     Malformed::Short { protocol: "IPv4", need, have }
 }
 
-/// The one's complement sum of a header, RFC 1071. It is five to fifteen words of four octets, so a wider kernel would not
-/// pay.
+/// The one's complement sum of a header, RFC 1071. It is five to fifteen words of four octets, so a wider kernel would
+/// not pay.
 fn sum(header: &[u8]) -> u16 {
     // Nearly all headers are of this length, for which there is no loop.
     let sum = match header.as_array::<MIN_LEN>() {

@@ -257,7 +257,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// RFC 1390, appendix on numbers: UI 3, XID 175 and 191, TEST 227 and 243; a response has the low bit of the SSAP set.
+    /// RFC 1390, appendix on numbers: UI 3, XID 175 and 191, TEST 227 and 243; a response has the low bit of the SSAP
+    /// set.
     #[test]
     fn control_fields_are_those_of_rfc_1390() {
         for (octets, function, poll, response) in [

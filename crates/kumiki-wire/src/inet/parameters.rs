@@ -4,8 +4,8 @@ use std::net::Ipv4Addr;
 
 use kumiki_octets::Payload;
 
-/// How a datagram should travel, or how it did: parameters of RFC 1122 section 3.4. They go with a unit as 64 bits, of which whoever carries it
-/// knows nothing. IPv6 has names of its own for the first two.
+/// How a datagram should travel, or how it did: parameters of RFC 1122 section 3.4. They go with a unit as 64 bits, of
+/// which whoever carries it knows nothing. IPv6 has names of its own for the first two.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct IpParameters {
     /// Time to live (hop limit); 0 takes the provider's default.
@@ -14,12 +14,14 @@ pub struct IpParameters {
     pub tos: u8,
     /// Do not fragment (RFC 791).
     pub dont_fragment: bool,
-    /// On requests: of what goes to a group of hosts, this one takes its own, too, if it is in that group (RFC 1112 section 6.1).
+    /// On requests: of what goes to a group of hosts, this one takes its own, too, if it is in that group (RFC 1112
+    /// section 6.1).
     pub to_ourselves: bool,
     /// On indications: the identification of an IPv4 datagram, so that its header can be quoted.
     pub identification: u16,
-    /// On requests: it goes by this interface of the provider and by no other, whatever other routes say. On indications: it came in by this one; `None`: it is from
-    /// ourselves. The place of the interface in the configuration of IP, 65534 at most.
+    /// On requests: it goes by this interface of the provider and by no other, whatever other routes say. On
+    /// indications: it came in by this one; `None`: it is from ourselves. The place of the interface in the
+    /// configuration of IP, 65534 at most.
     pub interface: Option<u16>,
 }
 
@@ -61,8 +63,8 @@ impl From<IpParameters> for u64 {
     }
 }
 
-/// What a user asks for all datagrams of a connection on IP; `None` leaves it to the transport. It goes with what is asked of a connection as
-/// 64 bits, as [`IpParameters`] go with a unit.
+/// What a user asks for all datagrams of a connection on IP; `None` leaves it to the transport. It goes with what is
+/// asked of a connection as 64 bits, as [`IpParameters`] go with a unit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct IpQuality {
     /// As [`IpParameters::ttl`].
@@ -73,7 +75,8 @@ pub struct IpQuality {
     pub ecn: Option<EcnUse>,
     /// Who else may have the local address; of UDP.
     pub sharing: Sharing,
-    /// Only what comes by this interface is for the socket, and all that it sends goes by it; of UDP. As [`IpParameters::interface`].
+    /// Only what comes by this interface is for the socket, and all that it sends goes by it; of UDP. As
+    /// [`IpParameters::interface`].
     pub interface: Option<u16>,
 }
 
@@ -122,8 +125,8 @@ impl Sharing {
     pub const ALL: [Self; 3] = [Self::Alone, Self::Latest, Self::Spread];
 }
 
-/// What a connection has to do with explicit congestion notification: marks in IP headers that take the place of losses (RFC
-/// 3168).
+/// What a connection has to do with explicit congestion notification: marks in IP headers that take the place of losses
+/// (RFC 3168).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum EcnUse {
     /// Nothing.
@@ -142,8 +145,8 @@ impl EcnUse {
     pub const ALL: [Self; 4] = [Self::Off, Self::Passive, Self::Classic, Self::Accurate];
 }
 
-/// A source route (RFC 791 section 3.1), among the parameters of a unit or of an open: on requests the way to go, on indications the way
-/// back to the source.
+/// A source route (RFC 791 section 3.1), among the parameters of a unit or of an open: on requests the way to go, on
+/// indications the way back to the source.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SourceRoute {
     /// The gateways in order, without the destination; at most eight.

@@ -193,7 +193,8 @@ impl Header {
     }
 }
 
-/// A header as nearly every segment has: ACK and perhaps PSH, and no option but timestamps in the form of RFC 7323 appendix A.
+/// A header as nearly every segment has: ACK and perhaps PSH, and no option but timestamps in the form of RFC 7323
+/// appendix A.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlainHeader {
     /// Port of the sender.
@@ -259,7 +260,8 @@ impl PlainHeader {
         if self.timestamps.is_some() { Self::MAX_LEN } else { MIN_LEN }
     }
 
-    /// What [`Header::emit`] writes for it, with a checksum of zero, and how many octets that is; those behind are zero.
+    /// What [`Header::emit`] writes for it, with a checksum of zero, and how many octets that is; those behind are
+    /// zero.
     #[inline]
     #[must_use]
     pub fn octets(&self) -> ([u8; Self::MAX_LEN], usize) {

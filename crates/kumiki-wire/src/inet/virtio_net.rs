@@ -1,4 +1,5 @@
-//! What stands in front of a packet between a machine and its virtual network card: how to cut it, and what is left to do for its checksum.
+//! What stands in front of a packet between a machine and its virtual network card: how to cut it, and what is left to
+//! do for its checksum.
 //!
 //! | | |
 //! |---|---|
@@ -122,10 +123,12 @@ pub struct Header {
 }
 
 impl Header {
-    /// Reads a header of this form from the octets at the front of `total`, the packet's among them; also gives the header's length.
+    /// Reads a header of this form from the octets at the front of `total`, the packet's among them; also gives the
+    /// header's length.
     ///
     /// # Errors
-    /// The header is not all there, it points beyond the packet, or it wants a packet cut into nothing or into what is not known.
+    /// The header is not all there, it points beyond the packet, or it wants a packet cut into nothing or into what is
+    /// not known.
     pub fn parse(form: Form, front: &[u8], total: usize) -> Result<(Self, usize), Malformed> {
         let need = form.len();
         let octets = front.get(..need).and_then(<[u8]>::first_chunk::<LEN>);

@@ -138,8 +138,8 @@ pub struct Release {
 pub struct Abort {
     /// One of [`source`].
     pub source: i64,
-    /// Of the authentication functional unit: 1 no reason, 2 protocol error, 3 and 4 authentication mechanism not recognised and required,
-    /// 5 authentication failed, 6 required.
+    /// Of the authentication functional unit: 1 no reason, 2 protocol error, 3 and 4 authentication mechanism not
+    /// recognised and required, 5 authentication failed, 6 required.
     pub diagnostic: Option<i64>,
     /// User information.
     pub information: Vec<Information>,

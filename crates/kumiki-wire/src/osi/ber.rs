@@ -10,14 +10,15 @@
 //! Two readers, because there are two kinds of PDU:
 //!
 //! - [`Reader`] for control: the PDU is small and lies in one piece; what is read is borrowed from it.
-//! - [`chain::Reader`] for user data: the value lies in a [`Message`](kumiki_octets::Message); identifier and length octets are looked at,
-//!   content octets never: they are given as messages that share them.
+//! - [`chain::Reader`] for user data: the value lies in a [`Message`](kumiki_octets::Message); identifier and length
+//!   octets are looked at, content octets never: they are given as messages that share them.
 //!
-//! And two writers: [`Writer`] puts a control PDU into a `Vec`, [`push`] puts identifier and length octets in front of a message whose
-//! content is held elsewhere.
+//! And two writers: [`Writer`] puts a control PDU into a `Vec`, [`push`] puts identifier and length octets in front of
+//! a message whose content is held elsewhere.
 //!
-//! Every error is [`Malformed::Ber`] and names the PDU, the field, what was found and what would be right. A length is believed only as far
-//! as there are octets; nesting ends at [`MOST_DEPTH`], and user data has [`chain::MOST_PIECES`] pieces of strings at most.
+//! Every error is [`Malformed::Ber`] and names the PDU, the field, what was found and what would be right. A length is
+//! believed only as far as there are octets; nesting ends at [`MOST_DEPTH`], and user data has [`chain::MOST_PIECES`]
+//! pieces of strings at most.
 
 use core::fmt;
 
@@ -227,7 +228,8 @@ pub enum BerError {
     /// A tag number beyond 32 bits, or one with a leading zero group.
     #[error("a tag number with a leading zero or beyond 32 bits")]
     Number,
-    /// The first length octet is ff, which is reserved; a length beyond 64 bits; or an indefinite one of a primitive element.
+    /// The first length octet is ff, which is reserved; a length beyond 64 bits; or an indefinite one of a primitive
+    /// element.
     #[error("no length: ff, more than 8 octets of length, or an indefinite one without elements inside")]
     Length,
     /// The end of an indefinite length where there is none.

@@ -7,10 +7,11 @@
 //! | Below | [`tpkt`](crate::osi::tpkt), or one X.25 packet sequence for each TPDU |
 //! | Left out | classes 1 to 4: DC, ED, AK, EA and RJ are refused by name, and so is the ED that RFC 1006 lets class 0 have "to experiment"; checksums |
 //!
-//! A TPDU is a header of LI + 1 octets and, in DT, user data behind it. RFC 1006 lets CR and CC have user data "for testing purposes": what is
-//! behind their headers is the caller's to judge.
+//! A TPDU is a header of LI + 1 octets and, in DT, user data behind it. RFC 1006 lets CR and CC have user data "for
+//! testing purposes": what is behind their headers is the caller's to judge.
 //!
-//! What RFC 1006 changes is not in the octets: the default TPDU size is 65531 there and 128 elsewhere, and sizes above 2048 are in use.
+//! What RFC 1006 changes is not in the octets: the default TPDU size is 65531 there and 128 elsewhere, and sizes above
+//! 2048 are in use.
 
 use core::fmt;
 
@@ -260,7 +261,8 @@ pub enum Tpdu {
     Error(Error),
 }
 
-/// Whether octets begin as a TPDU of class 0 must, `total` being all that there are: with a code of that class, and a header that ends in them.
+/// Whether octets begin as a TPDU of class 0 must, `total` being all that there are: with a code of that class, and a
+/// header that ends in them.
 #[must_use]
 pub const fn is_begun(front: &[u8], total: usize) -> bool {
     match front {
@@ -383,12 +385,12 @@ const fn li_of(tpdu: &'static str, len: usize, most: usize) -> Malformed {
 }
 
 impl Tpdu {
-    /// Reads a TPDU of `total` octets from the octets at its front, at least its header; also gives the length of the header, behind
-    /// which the user data begins.
+    /// Reads a TPDU of `total` octets from the octets at its front, at least its header; also gives the length of the
+    /// header, behind which the user data begins.
     ///
     /// # Errors
-    /// The header is not all there ([`Malformed::Short`]: `need` says how long it is), is longer than the TPDU ([`Malformed::Length`]), or a
-    /// protocol error.
+    /// The header is not all there ([`Malformed::Short`]: `need` says how long it is), is longer than the TPDU
+    /// ([`Malformed::Length`]), or a protocol error.
     pub fn parse(front: &[u8], total: usize) -> Result<(Self, usize), InvalidTpdu> {
         let (code, mut cursor) = Cursor::open(front, total)?;
         let len = cursor.header.len();

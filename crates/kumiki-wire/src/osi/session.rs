@@ -7,11 +7,13 @@
 //! | Below | [`cotp`](crate::osi::cotp): one TSDU holds one SPDU, or some that are concatenated |
 //! | Left out | the SPDUs of activities and capability data are known by name and user data only ([`Spdu::Other`]); PGI 33, linking information; data separation |
 //!
-//! An SPDU is its identifier SI, a length LI, and parameters, each with identifier (PI, or PGI where it holds others) and length. A
-//! length below 255 takes one octet, another three, the first of which is ff. DT, TD and EX have user information behind the
-//! parameters, to the end of the TSDU; in all others the user data is a parameter, the last one. It is a [`Message`] either way and not copied.
+//! An SPDU is its identifier SI, a length LI, and parameters, each with identifier (PI, or PGI where it holds others)
+//! and length. A length below 255 takes one octet, another three, the first of which is ff. DT, TD and EX have user
+//! information behind the parameters, to the end of the TSDU; in all others the user data is a parameter, the last one.
+//! It is a [`Message`] either way and not copied.
 //!
-//! Parameters are written in ascending order, and read in any. One that X.225 does not know, or not in this SPDU, is passed over.
+//! Parameters are written in ascending order, and read in any. One that X.225 does not know, or not in this SPDU, is
+//! passed over.
 
 use core::fmt;
 
@@ -54,14 +56,16 @@ pub mod transport {
 
 /// The most octets of user data in CN; what is beyond follows in CDO, once OA has come.
 pub const MOST_CONNECT_DATA: usize = 10_240;
-/// The most octets of user data in CN under the parameter that version 1 knows, and, in version 1, in any SPDU but DT, TD and EX.
+/// The most octets of user data in CN under the parameter that version 1 knows, and, in version 1, in any SPDU but DT,
+/// TD and EX.
 pub const MOST_VERSION_1_DATA: usize = 512;
 /// The most octets behind LI.
 pub const MOST_LENGTH: usize = 65_535;
 /// The most SPDUs in a TSDU. Extended concatenation, the only way to more than two, has no use for more than four.
 pub const MOST_CONCATENATED: u64 = 8;
 
-/// Which SPDU it is. SI alone does not say: 1, 25 and 26 mean one thing at the front of a TSDU and another behind GT or PT.
+/// Which SPDU it is. SI alone does not say: 1, 25 and 26 mean one thing at the front of a TSDU and another behind GT or
+/// PT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names of the standard, spelt out in `title`")]
 pub enum Code {
@@ -298,8 +302,8 @@ impl fmt::Display for Code {
     }
 }
 
-/// The SPDUs of a TSDU, in their order. GT and PT without tokens, which stand there only so that something does, are left out, so that the
-/// TSDU of a P-DATA is one DT.
+/// The SPDUs of a TSDU, in their order. GT and PT without tokens, which stand there only so that something does, are
+/// left out, so that the TSDU of a P-DATA is one DT.
 pub type Spdus = SmallVec<[Spdu; 1]>;
 
 /// DT in front of the user information it is sent with most: a GT without tokens, and no parameters.
@@ -308,8 +312,8 @@ const DATA: [u8; 4] = [1, 0, 1, 0];
 /// Reads the SPDUs of a TSDU.
 ///
 /// # Errors
-/// One is malformed, unknown, or at a place where it cannot stand. All of it is refused then: what came of the first ones would be undone by
-/// the abort that follows.
+/// One is malformed, unknown, or at a place where it cannot stand. All of it is refused then: what came of the first
+/// ones would be undone by the abort that follows.
 pub fn parse(mut tsdu: Message) -> Result<Spdus, Malformed> {
     if tsdu.front_at_least(DATA.len()).starts_with(&DATA) {
         let _ = tsdu.pop(DATA.len());

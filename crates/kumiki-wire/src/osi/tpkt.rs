@@ -36,14 +36,15 @@ impl Header {
         (usize::from(length) >= LEAST).then_some(Self { length })
     }
 
-    /// Reads a header from the octets at the front of the stream; also gives its length. The packet need not be there yet:
-    /// [`Header::length`] says how many octets it has.
+    /// Reads a header from the octets at the front of the stream; also gives its length. The packet need not be there
+    /// yet: [`Header::length`] says how many octets it has.
     ///
     /// `most` is what the reader has room for: [`MOST`], or less where a smaller TPDU size was agreed.
     ///
     /// # Errors
-    /// [`Malformed::Short`] where the header is not all there; another version; a length that no packet has, or more than `most`. The
-    /// stream has no packets behind such a header, so the connection is to be closed. The reserved octet is not looked at.
+    /// [`Malformed::Short`] where the header is not all there; another version; a length that no packet has, or more
+    /// than `most`. The stream has no packets behind such a header, so the connection is to be closed. The reserved
+    /// octet is not looked at.
     pub fn parse(front: &[u8], most: usize) -> Result<(Self, usize), Malformed> {
         let protocol = "TPKT";
         let Some(&[vrsn, _, l0, l1]) = front.first_chunk::<LEN>() else {

@@ -6,9 +6,10 @@
 //! | Used by | lines of SONET/SDH, serial lines and pseudo terminals |
 //! | Left out | what is in a frame: address, control and protocol are the users' |
 //!
-//! A frame here is what stands between the flags without the frame check sequence: `FF 03 00 21 ...` of PPP. [`Framing`] says
-//! how a line carries it, and how many octets that takes. [`Framing::emit`] makes the octets, a [`Deframer`] finds the frames in them again,
-//! whatever pieces they come in. [`BitFraming`] does the former for bit-synchronous lines, whose transparency is a zero bit behind five ones.
+//! A frame here is what stands between the flags without the frame check sequence: `FF 03 00 21 ...` of PPP.
+//! [`Framing`] says how a line carries it, and how many octets that takes. [`Framing::emit`] makes the octets, a
+//! [`Deframer`] finds the frames in them again, whatever pieces they come in. [`BitFraming`] does the former for
+//! bit-synchronous lines, whose transparency is a zero bit behind five ones.
 
 mod deframer;
 
@@ -100,8 +101,8 @@ pub struct Framing {
 }
 
 impl Framing {
-    /// How many octets of a line `frame` takes: its own and its frame check sequence, stuffed, with the closing flag and the opening one
-    /// where there is one.
+    /// How many octets of a line `frame` takes: its own and its frame check sequence, stuffed, with the closing flag
+    /// and the opening one where there is one.
     #[must_use]
     pub fn octets_of(&self, frame: &Message) -> u64 {
         let mut fcs = Fcs::new(self.fcs);
@@ -139,8 +140,8 @@ pub struct BitFraming {
 }
 
 impl BitFraming {
-    /// How many bits of a line `frame` takes: its own and its frame check sequence, stuffed, with the closing flag and the opening
-    /// one where there is one.
+    /// How many bits of a line `frame` takes: its own and its frame check sequence, stuffed, with the closing flag and
+    /// the opening one where there is one.
     #[must_use]
     pub fn bits_of(&self, frame: &Message) -> u64 {
         let (mut fcs, mut bits) = (Fcs::new(self.fcs), BitCounter::new());

@@ -11,16 +11,18 @@
 //!
 //! # What tells a frame from PPP's
 //!
-//! No octet does. Flags, stuffing and FCS are the same (RFC 2171 section 3.1 takes them from RFC 1662), and `FF 03 00 21` begins
-//! a datagram of IPv4 in PPP as well as one that MAPOS sends to all nodes. Nothing around the frame does either: RFC 2171 gives
-//! the path signal label C2 no value of its own, and the values of PPP, CF (RFC 1619) and 16 (RFC 2615), say no more than that
-//! such frames are in the payload, and whether it is scrambled. Some frames can only be one of the two. Where PPP does not leave its address
-//! out, which RFC 1619 advises against, an address other than FF is not PPP's (RFC 1662 section 3.1), and LCP's protocol C021 is not
-//! MAPOS's (RFC 2172 reserves all numbers but four). But a receiver that waits for such a frame has had to decide on others before.
+//! No octet does. Flags, stuffing and FCS are the same (RFC 2171 section 3.1 takes them from RFC 1662), and
+//! `FF 03 00 21` begins a datagram of IPv4 in PPP as well as one that MAPOS sends to all nodes. Nothing around the
+//! frame does either: RFC 2171 gives the path signal label C2 no value of its own, and the values of PPP, CF (RFC 1619)
+//! and 16 (RFC 2615), say no more than that such frames are in the payload, and whether it is scrambled. Some frames
+//! can only be one of the two. Where PPP does not leave its address out, which RFC 1619 advises against, an address
+//! other than FF is not PPP's (RFC 1662 section 3.1), and LCP's protocol C021 is not MAPOS's (RFC 2172 reserves all
+//! numbers but four). But a receiver that waits for such a frame has had to decide on others before.
 //!
-//! So it is known beforehand or not at all: what a line carries is a matter of how its driver was opened. In paper 1 the driver of the
-//! SDH interface speaks MAPOS by itself and has an access point of its own for the PPP driver; PPP's frames all pass there, in both
-//! directions. The formats here are therefore read by who has been told that the octets are MAPOS.
+//! So it is known beforehand or not at all: what a line carries is a matter of how its driver was opened. In paper 1
+//! the driver of the SDH interface speaks MAPOS by itself and has an access point of its own for the PPP driver; PPP's
+//! frames all pass there, in both directions. The formats here are therefore read by who has been told that the octets
+//! are MAPOS.
 
 use core::fmt;
 
@@ -53,8 +55,8 @@ pub mod protocol {
     /// Switch Switch Protocol (RFC 2174), [`ssp`](super::ssp).
     pub const SSP: u16 = 0xfe05;
 
-    /// Whether the number follows the extension mechanism of ISO 3309 as RFC 2172 section 2 wants it: the first octet even, the
-    /// second odd.
+    /// Whether the number follows the extension mechanism of ISO 3309 as RFC 2172 section 2 wants it: the first octet
+    /// even, the second odd.
     #[must_use]
     pub const fn is_well_formed(number: u16) -> bool {
         number & 0x0101 == 1
@@ -74,8 +76,8 @@ impl Header {
     /// Reads a header of this width; also gives its length.
     ///
     /// # Errors
-    /// The header is not all there, the address cannot be one, or (version 1) the control field is not [`CONTROL`]. Such frames
-    /// are to be discarded silently (RFC 2171 section 3.1).
+    /// The header is not all there, the address cannot be one, or (version 1) the control field is not [`CONTROL`].
+    /// Such frames are to be discarded silently (RFC 2171 section 3.1).
     pub fn parse(width: Width, front: &[u8]) -> Result<(Self, usize), Malformed> {
         let Some(&[a, b, p0, p1]) = front.first_chunk::<LEN>() else {
             return Err(Malformed::Short { protocol: "MAPOS", need: LEN, have: front.len() });

@@ -6,8 +6,8 @@
 //! | Used by | the section of `kumiki-link`, `kumiki decode` |
 //! | Left out | signals that are not one concatenated envelope; the meaning of the data channels D1 to D12, E1, E2 and F1; trace messages of 16 or 64 octets |
 //!
-//! A frame of an STS-N (N is 3, 12, 48 or 192) has nine rows of `90 N` octets. The first `3 N` of each are section and line overhead, in three
-//! groups of `N`; the rest is the envelope. Rows, groups and places are counted from 0 here.
+//! A frame of an STS-N (N is 3, 12, 48 or 192) has nine rows of `90 N` octets. The first `3 N` of each are section and
+//! line overhead, in three groups of `N`; the rest is the envelope. Rows, groups and places are counted from 0 here.
 
 use core::fmt;
 
@@ -229,8 +229,8 @@ impl Pointer {
         Self { value: self.value ^ bits, ..self }
     }
 
-    /// The justification that these ten bits ask for where the pointer has been `value`: most bits of one kind inverted, and not most of the
-    /// other.
+    /// The justification that these ten bits ask for where the pointer has been `value`: most bits of one kind
+    /// inverted, and not most of the other.
     #[must_use]
     pub const fn justification(self, value: u16) -> Option<Justification> {
         let changed = self.value ^ value;

@@ -174,8 +174,8 @@ impl Packet {
     /// The most octets of a header that user data stands behind.
     pub const MOST_HEADER: usize = 4;
 
-    /// Reads a packet of `total` octets; also gives how many of them are not user data of DATA or INTERRUPT. `front` has all of them,
-    /// but for DATA, of which it has at least [`Packet::MOST_HEADER`].
+    /// Reads a packet of `total` octets; also gives how many of them are not user data of DATA or INTERRUPT. `front`
+    /// has all of them, but for DATA, of which it has at least [`Packet::MOST_HEADER`].
     ///
     /// # Errors
     /// [`InvalidPacket`] says what is wrong and with which diagnostic code that is told.
@@ -347,7 +347,8 @@ impl Body {
         }
     }
 
-    /// Data and flow control, whose numbers stand in the type octet, or in that and the next one; none where it is another packet.
+    /// Data and flow control, whose numbers stand in the type octet, or in that and the next one; none where it is
+    /// another packet.
     fn numbered((kind, modulo): (u8, Modulo), rest: &[u8], total: usize) -> Result<Option<Self>, InvalidPacket> {
         let len = FRONT + usize::from(modulo == Modulo::Extended);
         if kind & 1 == 0 {
@@ -374,7 +375,8 @@ impl Body {
         Ok(Some(body))
     }
 
-    /// Reads what stands behind the first three octets, the last of which is `kind`; also gives how many octets are no user data.
+    /// Reads what stands behind the first three octets, the last of which is `kind`; also gives how many octets are no
+    /// user data.
     fn parse(
         (kind, modulo, typed): (u8, Modulo, bool),
         rest: &[u8],

@@ -7,8 +7,8 @@
 //! | Used by | `kumiki_x25::pad`, `kumiki_x25::pad_host`, `kumiki-decode` |
 //! | Left out | the change of aspect of the multi-aspect PAD, which is shown as an indication of break with parameter 1 |
 //!
-//! tshark has the error types as twice what they are here, and xotpad says that a parameter was not set by bit 8 of the value; with values up to 255
-//! that cannot be meant.
+//! tshark has the error types as twice what they are here, and xotpad says that a parameter was not set by bit 8 of the
+//! value; with values up to 255 that cannot be meant.
 //!
 //! ```text
 //!   call user data: 01 00 00 00, then up to 12 octets of the user's
@@ -29,7 +29,8 @@ const PROTOCOL: &str = "X.29";
 pub const CALL_USER_DATA: [u8; 4] = [1, 0, 0, 0];
 /// The most octets of call user data behind it, without fast select and with it.
 pub const MOST_USER_DATA: (usize, usize) = (12, 124);
-/// The longest message that a PAD need take: the code and the parameter field of two octets for each parameter there can be.
+/// The longest message that a PAD need take: the code and the parameter field of two octets for each parameter there
+/// can be.
 pub const MOST: usize = 255;
 
 /// Message codes, the first octet.
@@ -87,8 +88,8 @@ pub mod error {
     }
 }
 
-/// The user's part of call user data that says it is a PAD's; `None` where it does not. The octets behind the first are reserved and not
-/// looked at.
+/// The user's part of call user data that says it is a PAD's; `None` where it does not. The octets behind the first are
+/// reserved and not looked at.
 #[must_use]
 pub fn user_data(call_user_data: &[u8]) -> Option<&[u8]> {
     let [first, ..] = CALL_USER_DATA;
@@ -148,7 +149,8 @@ pub enum Message {
     Invitation,
     /// Set these; without any, all as they were at first.
     Set(Vec<Pair>),
-    /// A break; with parameter 8 and value 1, what is still under way to the sender is thrown away until it says otherwise.
+    /// A break; with parameter 8 and value 1, what is still under way to the sender is thrown away until it says
+    /// otherwise.
     Break(Vec<Pair>),
     /// Tell the values of these; without any, of all.
     Read(Vec<Pair>),
@@ -417,7 +419,8 @@ mod tests {
         }
     }
 
-    /// The octets are those that tshark 4.0 reads as the words beside them (`kumiki-lab`'s test of tshark gives it the same).
+    /// The octets are those that tshark 4.0 reads as the words beside them (`kumiki-lab`'s test of tshark gives it the
+    /// same).
     #[test]
     fn messages_are_read_as_tshark_reads_them() {
         for (octets, words) in [

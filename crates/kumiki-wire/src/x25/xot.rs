@@ -28,7 +28,8 @@ pub const LEN: usize = 4;
 /// The fewest octets of a packet.
 pub const LEAST: usize = 3;
 
-/// The most octets of a packet that are taken: 4096 of user data and a header modulo 128, or a call set-up with everything in it.
+/// The most octets of a packet that are taken: 4096 of user data and a header modulo 128, or a call set-up with
+/// everything in it.
 pub const MOST: usize = 4100;
 
 /// The header in front of each packet.

@@ -130,8 +130,8 @@ impl fmt::Display for Errors {
     }
 }
 
-/// The payload of TCNTL: the state of a receiver, its own key, and its traffic values. The reserved word is ignored, and
-/// written as zero.
+/// The payload of TCNTL: the state of a receiver, its own key, and its traffic values. The reserved word is ignored,
+/// and written as zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct TrafficControl {
     /// As in CNTL.

@@ -41,7 +41,8 @@ pub enum Address {
     /// Format 0: nothing is said.
     #[default]
     Null,
-    /// Formats 1 (IPv4) and 6 (IPv6). Both addresses are of one version; the layout of format 6 is Kumiki's own (`docs/xtp.md`, P8).
+    /// Formats 1 (IPv4) and 6 (IPv6). Both addresses are of one version; the layout of format 6 is Kumiki's own
+    /// (`docs/xtp.md`, P8).
     Ip {
         /// adomain; 0 where the sender does not know of domains.
         domain: u8,
@@ -257,7 +258,8 @@ impl Traffic {
 }
 
 impl fmt::Display for Traffic {
-    /// For example `service 4 maxdata 9000 in 1000000/9000 out 1000000/9000`: rates in octets a second, bursts in octets.
+    /// For example `service 4 maxdata 9000 in 1000000/9000 out 1000000/9000`: rates in octets a second, bursts in
+    /// octets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "service {}", self.service)?;
         let Some(rates) = self.rates else {

@@ -3,8 +3,8 @@ use kumiki_octets::Sum;
 use proptest::prelude::*;
 use std::net::SocketAddr;
 
-/// Packets written by hand from the layout; `tshark` 4.0.17 found the checksum of each good. Where data follows, it is the octets
-/// 00 to 3f.
+/// Packets written by hand from the layout; `tshark` 4.0.17 found the checksum of each good. Where data follows, it is
+/// the octets 00 to 3f.
 const FIRST: &str = "0000000100000001 20400022 00000068 c9f0 0000 00000001 0000000000000000
     0010 00 01 0a000002 0a000001 1389 1771
     0018 04 01 00002328 000f4240 00002328 000f4240 00002328";

@@ -14,9 +14,10 @@ use kumiki_osi_service::ftam::*;
 /// Where choices come from.
 pub(crate) struct Source<'a> {
     octets: &'a [u8],
-    /// Leaves out what tshark 4.0.17 cannot read: the description of an EXTERNAL (it takes it for an OCTET STRING), one without a
-    /// direct reference (it does not look at the presentation context), and an application entity title (it takes it for a number).
-    /// And what is right here and not there: large numbers, dates that are none, zeros in a text.
+    /// Leaves out what tshark 4.0.17 cannot read: the description of an EXTERNAL (it takes it for an OCTET STRING), one
+    /// without a direct reference (it does not look at the presentation context), and an application entity title (it
+    /// takes it for a number). And what is right here and not there: large numbers, dates that are none, zeros in a
+    /// text.
     for_tshark: bool,
 }
 

@@ -1,4 +1,5 @@
-//! FTAM: what ISODE sent is read and written again as it was, what is written is read, and tshark reads it as the same thing.
+//! FTAM: what ISODE sent is read and written again as it was, what is written is read, and tshark reads it as the same
+//! thing.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: what fails stops it")]
 

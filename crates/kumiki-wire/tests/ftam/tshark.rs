@@ -1,6 +1,7 @@
 //! What is written here, tshark reads as the same thing. Skipped where there is no tshark.
 //!
-//! The FPDUs go into an association whose beginning is that of a recorded one, as presentation data values of one ASN.1 type each.
+//! The FPDUs go into an association whose beginning is that of a recorded one, as presentation data values of one ASN.1
+//! type each.
 
 use kumiki_osi_service::ftam::access::{AccessContext, FaduIdentity, FaduLock};
 use kumiki_osi_service::ftam::attributes::{Attribute, Pathname, ReadAttributes};
@@ -81,7 +82,8 @@ fn faults(messages: &str) -> Vec<&str> {
     messages
         .split(',')
         .map(str::trim)
-        // Types that it does not know, and the bits "less" and "greater" of a date pattern, which it reads as one of equality.
+        // Types that it does not know, and the bits "less" and "greater" of a date pattern, which it reads as one of
+        // equality.
         .filter(|message| {
             !message.is_empty()
                 && !message.starts_with("BER: Dissector for OID not implemented. Contact Wireshark")

@@ -9,30 +9,33 @@
 //!
 //! # Beginning and end
 //!
-//! An active open sends SABM (SABME), each T1, N2 times; it is confirmed by UA. Both ends may begin at once: each answers the other's
-//! SABM, and the link stands. A passive open gets an offer when SABM comes and answers by UA when that is accepted; DM refuses. `Abort` sends DISC.
-//! The session ends with DISC or DM of the peer, when nothing answers N2 times, and with the line.
+//! An active open sends SABM (SABME), each T1, N2 times; it is confirmed by UA. Both ends may begin at once: each
+//! answers the other's SABM, and the link stands. A passive open gets an offer when SABM comes and answers by UA when
+//! that is accepted; DM refuses. `Abort` sends DISC. The session ends with DISC or DM of the peer, when nothing answers
+//! N2 times, and with the line.
 //!
 //! # Reset
 //!
-//! SABM in information transfer resets the link, whoever sends it: the user is told by `Reset` and answers it, what was under way may
-//! be lost, and credit starts over. We reset when the peer rejects a frame (FRMR), and when nothing is acknowledged after N2 tries.
+//! SABM in information transfer resets the link, whoever sends it: the user is told by `Reset` and answers it, what was
+//! under way may be lost, and credit starts over. We reset when the peer rejects a frame (FRMR), and when nothing is
+//! acknowledged after N2 tries.
 //!
 //! # Data
 //!
-//! The user has credit for as many messages as fit into the window, and gets more as they are acknowledged. The peer is told RNR as
-//! long as our user has no room, and RR (or REJ, where frames were dropped meanwhile) when it has.
+//! The user has credit for as many messages as fit into the window, and gets more as they are acknowledged. The peer is
+//! told RNR as long as our user has no room, and RR (or REJ, where frames were dropped meanwhile) when it has.
 //!
 //! Frames are acknowledged with those that go the other way, after T2, or at once when as many have come as
-//! [`Config::acknowledge`] says. When T1 expires the peer is polled (RR with P), and what its answer does not acknowledge is retransmitted; that is
-//! one of the two ways that X.25 section 2.4.5.9 leaves open, the other being the I frame itself with P. The I frame that fills the window polls too,
-//! unless [`Config::poll`] says otherwise.
+//! [`Config::acknowledge`] says. When T1 expires the peer is polled (RR with P), and what its answer does not
+//! acknowledge is retransmitted; that is one of the two ways that X.25 section 2.4.5.9 leaves open, the other being the
+//! I frame itself with P. The I frame that fills the window polls too, unless [`Config::poll`] says otherwise.
 //!
 //! # A line that is not always there
 //!
-//! While the line is down nothing is sent. An active open waits for it, and says below that a link is wanted ([`LinkWanted`]); the
-//! line that cannot be had says so by [`Report::Down`], which ends the open. A switched circuit also says which end we are
-//! ([`LineEnd`]), and is told when our link has ended and none is wanted. One that the peer ends is the peer's to clear.
+//! While the line is down nothing is sent. An active open waits for it, and says below that a link is wanted
+//! ([`LinkWanted`]); the line that cannot be had says so by [`Report::Down`], which ends the open. A switched circuit
+//! also says which end we are ([`LineEnd`]), and is told when our link has ended and none is wanted. One that the peer
+//! ends is the peer's to clear.
 //!
 //! # Where this differs
 //!

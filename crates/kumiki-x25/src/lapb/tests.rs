@@ -403,7 +403,8 @@ fn what_is_too_long_without_credit_or_for_no_session_is_dropped() {
     assert_eq!(wire.bench.drops("lapb a", "no such session"), 1);
 }
 
-/// A capture of Linux's kernel LAPB as DTE with a peer that is a DCE: what the peer sent is what our DCE sends, given the same frames.
+/// A capture of Linux's kernel LAPB as DTE with a peer that is a DCE: what the peer sent is what our DCE sends, given
+/// the same frames.
 #[test]
 fn our_dce_answers_linux_as_its_peer_did() {
     let config = Config { acknowledge: Some(1), poll: false, ..Config::default() };
@@ -456,8 +457,8 @@ fn our_dce_answers_linux_as_its_peer_did() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Frames are lost at random once the link stands: what arrives is what was sent, in order, without a reset. While it is set up from
-    /// both ends, the loss of a UA can make one end begin before the other, and SABM then resets it.
+    /// Frames are lost at random once the link stands: what arrives is what was sent, in order, without a reset. While
+    /// it is set up from both ends, the loss of a UA can make one end begin before the other, and SABM then resets it.
     #[test]
     fn nothing_is_lost_and_nothing_is_out_of_order(seed: u64, loss in 0_u64..35, k in 1_u8..8, extended: bool, poll: bool, receive in 1_u32..10) {
         let config = Config {

@@ -1,10 +1,11 @@
 //! PAD command signals: what a person types at a PAD (X.28 clause 3.5).
 //!
-//! Letters may be small or large, and blanks and DEL do not count but in call user data. The words of the extended dialogue (X.28 clause 5)
-//! are understood at any time, as the standard lets networks do.
+//! Letters may be small or large, and blanks and DEL do not count but in call user data. The words of the extended
+//! dialogue (X.28 clause 5) are understood at any time, as the standard lets networks do.
 //!
-//! **Selection.** Facilities with commas between them and a hyphen behind them, the address, then `D` or `P` and up to 12 characters of user
-//! data, as in `R,G12-26245890040D?`. Before `D` or `P` an asterisk may stand, as older networks had it.
+//! **Selection.** Facilities with commas between them and a hyphen behind them, the address, then `D` or `P` and up to
+//! 12 characters of user data, as in `R,G12-26245890040D?`. Before `D` or `P` an asterisk may stand, as older networks
+//! had it.
 
 use kumiki_osi_service::x25::{Charging, Facilities, Facility, FastSelect, Nui, Number, code};
 use kumiki_wire::x25::x29::MOST_USER_DATA;
@@ -212,8 +213,8 @@ fn selection(line: &[u8]) -> Option<Selection> {
     Some(Selection { called, facilities, data: data.to_vec() })
 }
 
-/// One facility request: `N` and an identification, `R` reverse charging, `F` fast select, `Q` fast select with a restricted answer, `G` and
-/// two or four digits of a closed user group, `T` and four digits of a transit network.
+/// One facility request: `N` and an identification, `R` reverse charging, `F` fast select, `Q` fast select with a
+/// restricted answer, `G` and two or four digits of a closed user group, `T` and four digits of a transit network.
 fn facility(part: &[u8], facilities: &mut Facilities) -> Option<()> {
     let text: Vec<u8> = part.iter().copied().filter(|it| *it != b' ').collect();
     let (letter, value) = text.split_first()?;

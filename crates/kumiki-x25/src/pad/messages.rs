@@ -71,7 +71,8 @@ impl Pad {
         self.say(&PadMessage::Error { kind, code });
     }
 
-    /// Sets what the host wants set: none of them, and all are as the terminal had them. Gives what is to be told of each.
+    /// Sets what the host wants set: none of them, and all are as the terminal had them. Gives what is to be told of
+    /// each.
     fn set_by_host(&mut self, pairs: &[Pair]) -> Vec<Pair> {
         if pairs.is_empty() {
             self.parameters = self.own;

@@ -11,16 +11,17 @@
 //!
 //! **Break.** `Expedited` of the terminal's stream is a break, whatever it carries; and there is the command `BREAK`.
 //!
-//! **Credit.** What was typed and not yet handed to the network is at most [`Config::room`] octets; a terminal that has sent as much is
-//! not read any more, and is told so by X-OFF where parameter 5 says so. Of what comes from the network a packet is taken when the one before
-//! has been handed to the terminal, so a terminal that does not read closes the window.
+//! **Credit.** What was typed and not yet handed to the network is at most [`Config::room`] octets; a terminal that has
+//! sent as much is not read any more, and is told so by X-OFF where parameter 5 says so. Of what comes from the network
+//! a packet is taken when the one before has been handed to the terminal, so a terminal that does not read closes the
+//! window.
 //!
 //! # Where this differs
 //!
-//! - With parameter 21 at 0 bit 8 is data, and a character that has it is never a control: the standard looks at seven bits, which breaks
-//!   UTF-8. Terminals with a parity bit set parameter 21.
-//! - What is typed while a call is made waits for it, instead of being lost: who writes a call and its input into a pipe wants both. The
-//!   recall character gives the call up, where nothing was typed for the call before it.
+//! - With parameter 21 at 0 bit 8 is data, and a character that has it is never a control: the standard looks at seven
+//!   bits, which breaks UTF-8. Terminals with a parity bit set parameter 21.
+//! - What is typed while a call is made waits for it, instead of being lost: who writes a call and its input into a
+//!   pipe wants both. The recall character gives the call up, where nothing was typed for the call before it.
 //! - Parameters are, when a call is over, what the terminal had set itself; what the host set is forgotten.
 
 use crate::x25 as packets;
@@ -95,12 +96,14 @@ pub struct Config {
     pub call: Option<String>,
     /// The terminal is let go when a call of it is over.
     pub once: bool,
-    /// How long a call goes on in which the host is silent after the terminal has ended its side; `None`: until the host clears it.
+    /// How long a call goes on in which the host is silent after the terminal has ended its side; `None`: until the
+    /// host clears it.
     pub linger: Option<Duration>,
-    /// Whether a terminal that has ended its side is waited for as long as it takes to read what it was sent; without it a call takes one that
-    /// does not read for silent, and what is left behind the call is thrown away.
+    /// Whether a terminal that has ended its side is waited for as long as it takes to read what it was sent; without
+    /// it a call takes one that does not read for silent, and what is left behind the call is thrown away.
     pub drains: bool,
-    /// The terminal is a stream of any octets, in which X-ON and X-OFF mean nothing: no host can set parameters 5 and 12 to anything but 0.
+    /// The terminal is a stream of any octets, in which X-ON and X-OFF mean nothing: no host can set parameters 5 and
+    /// 12 to anything but 0.
     pub is_stream: bool,
     /// Where terminals come in, where the stream below has more than one place.
     pub door: Address,
@@ -322,7 +325,8 @@ impl Pad {
         &self.outcome
     }
 
-    /// Has the call cleared, if there is one or one is being made, and the terminal let go: true where there is. The node is to be woken with [`Pad::CLOSE`].
+    /// Has the call cleared, if there is one or one is being made, and the terminal let go: true where there is. The
+    /// node is to be woken with [`Pad::CLOSE`].
     pub const fn close(&mut self) -> bool {
         self.closes = true;
         self.call.is_some()
@@ -505,7 +509,8 @@ impl Protocol for Pad {
     fn expire(&mut self, token: Token, cx: &mut Context<'_>) {
         match token.kind {
             timer::IDLE => self.forward(cx),
-            // What was typed last is still to leave, or what the host said is still to be shown: with a closed window it cannot but be silent.
+            // What was typed last is still to leave, or what the host said is still to be shown: with a closed window
+            // it cannot but be silent.
             timer::LINGER
                 if !self.outgoing.is_empty()
                     || self.config.drains && (!self.incoming.is_empty() || self.printer.len() > 0) =>

@@ -1,4 +1,5 @@
-//! The states of the interface between a terminal and a PAD (X.28 figures 1 and 2), and what leads from one to the next.
+//! The states of the interface between a terminal and a PAD (X.28 figures 1 and 2), and what leads from one to the
+//! next.
 //!
 //! | state of X.28 | here |
 //! |---|---|

@@ -7,17 +7,21 @@
 //! | Below | first a network, `Connection`: the packet layer of X.25; then a program, `Stream`: [`pipe`](kumiki_graph::pipe) on a pseudo terminal or a pair of sockets |
 //! | Left out | calling terminals; several calls at a time: a graph has one |
 //!
-//! A call whose user data is a PAD's is taken; the program is asked for when it stands, so there must be one to listen for. The PAD's parameters
-//! are set at once as [`Config::set`] has them, and again whenever [`PadHost::set`] says so: `2:0` before a password is typed, `2:1` behind it.
+//! A call whose user data is a PAD's is taken; the program is asked for when it stands, so there must be one to listen
+//! for. The PAD's parameters are set at once as [`Config::set`] has them, and again whenever [`PadHost::set`] says so:
+//! `2:0` before a password is typed, `2:1` behind it.
 //!
-//! **Break.** An interrupt does nothing by itself, as X.29 has it. An indication of break gives the program [`Config::on_break`], and where it
-//! says that the PAD throws output away, the PAD is told to stop that before anything more is sent.
+//! **Break.** An interrupt does nothing by itself, as X.29 has it. An indication of break gives the program
+//! [`Config::on_break`], and where it says that the PAD throws output away, the PAD is told to stop that before
+//! anything more is sent.
 //!
-//! **Places.** With [`Config::asks`] a call waits until [`PadHost::answer`] says whether it is taken: who counts calls knows more of them than this one graph.
+//! **Places.** With [`Config::asks`] a call waits until [`PadHost::answer`] says whether it is taken: who counts calls
+//! knows more of them than this one graph.
 //!
-//! **Ending.** When the program ends its stream, what it has said is sent and then an invitation to clear; a PAD that does not follow it within
-//! [`Config::clear_timeout`] is cleared. When the call ends, the program's stream does. A PAD that sends the invitation itself (`ICLR`) is cleared when the program has
-//! taken what came before it and the PAD what the program had said, or after as long. [`PadHost::close`] clears at once.
+//! **Ending.** When the program ends its stream, what it has said is sent and then an invitation to clear; a PAD that
+//! does not follow it within [`Config::clear_timeout`] is cleared. When the call ends, the program's stream does. A PAD
+//! that sends the invitation itself (`ICLR`) is cleared when the program has taken what came before it and the PAD what
+//! the program had said, or after as long. [`PadHost::close`] clears at once.
 
 use crate::x25 as packets;
 use std::collections::VecDeque;
@@ -200,12 +204,14 @@ impl PadHost {
         self.waiting.as_ref().filter(|_| self.answer.is_none()).map(|offered| caller(offered))
     }
 
-    /// Whether the call that waits is taken; otherwise it is cleared for want of a place. The node is to be woken with [`PadHost::WAKE`].
+    /// Whether the call that waits is taken; otherwise it is cleared for want of a place. The node is to be woken with
+    /// [`PadHost::WAKE`].
     pub const fn answer(&mut self, takes: bool) {
         self.answer = Some(takes);
     }
 
-    /// Has the call cleared, or the one that waits, and none taken any more: the host ends. The node is to be woken with [`PadHost::WAKE`].
+    /// Has the call cleared, or the one that waits, and none taken any more: the host ends. The node is to be woken
+    /// with [`PadHost::WAKE`].
     pub const fn close(&mut self) {
         self.closes = true;
     }
@@ -228,8 +234,8 @@ impl PadHost {
         &self.told
     }
 
-    /// Sets parameters of the PAD, behind what the program has said so far has been sent; true where a call stands. The node is to be
-    /// woken with [`PadHost::WAKE`].
+    /// Sets parameters of the PAD, behind what the program has said so far has been sent; true where a call stands. The
+    /// node is to be woken with [`PadHost::WAKE`].
     pub fn set(&mut self, pairs: &[(u8, u8)]) -> bool {
         let stands = self.call.is_some() && self.messages.len() < MOST_WAITING;
         if stands {
@@ -380,7 +386,8 @@ impl PadHost {
         }
     }
 
-    /// What waits for the PAD: messages ahead of what the program says from then on, and the invitation when it says no more.
+    /// What waits for the PAD: messages ahead of what the program says from then on, and the invitation when it says no
+    /// more.
     fn send(&mut self, cx: &mut Context<'_>) {
         let has_ended = self.stream.as_ref().is_some_and(|it| it.has_ended);
         while let Some(call) = self.call.as_mut().filter(|call| call.credit > 0) {

@@ -7,14 +7,14 @@
 //! | Below | a `Stream`: [`pipe`](kumiki_graph::pipe), TCP |
 //! | Left out | all other options, which are refused; abort output and erase commands, which are taken out; urgent data (a SYNCH is read in its turn) |
 //!
-//! We offer to echo and to go without GO AHEAD, which puts clients into sending each character as it is typed. A client that refuses is
-//! left as it is.
+//! We offer to echo and to go without GO AHEAD, which puts clients into sending each character as it is typed. A client
+//! that refuses is left as it is.
 //!
-//! **Ends of line.** A client says CR LF, or CR NUL; the user above hears CR alone. What it sends is sent as it is, with IAC doubled: it is the
-//! terminal's business where the line ends. With binary transmission nothing is changed.
+//! **Ends of line.** A client says CR LF, or CR NUL; the user above hears CR alone. What it sends is sent as it is,
+//! with IAC doubled: it is the terminal's business where the line ends. With binary transmission nothing is changed.
 //!
-//! **Credit.** Octets pass through both ways. What is taken out of the stream is granted below again; what doubling adds waits here until
-//! there is room for it.
+//! **Credit.** Octets pass through both ways. What is taken out of the stream is granted below again; what doubling
+//! adds waits here until there is room for it.
 
 use std::collections::VecDeque;
 
@@ -155,8 +155,9 @@ impl Telnet {
         }
     }
 
-    /// Grants both sides what there is room for: the user what the stream takes beyond what waits, the stream what was taken out of it, but
-    /// not while what waits is a lot, for a peer that asks and does not read would fill the memory with answers.
+    /// Grants both sides what there is room for: the user what the stream takes beyond what waits, the stream what was
+    /// taken out of it, but not while what waits is a lot, for a peer that asks and does not read would fill the memory
+    /// with answers.
     fn grant(&mut self, cx: &mut Context<'_>) {
         let Some(session) = self.session else {
             return;
@@ -234,7 +235,8 @@ impl Telnet {
         false
     }
 
-    /// WILL, WONT, DO or DONT: answered where it changes something (RFC 855), so that no two ends answer each other for ever.
+    /// WILL, WONT, DO or DONT: answered where it changes something (RFC 855), so that no two ends answer each other for
+    /// ever.
     fn negotiate(&mut self, verb: u8, option: u8) {
         let place = match option {
             ECHO => Some(0),

@@ -135,7 +135,8 @@ pub(super) struct Circuit {
     pub(super) unanswered: bool,
     /// Whether the user has asked for the reset that goes on.
     pub(super) user_resets: bool,
-    /// The reset that the user of a permanent circuit has asked for during one of ours, and that says something of its own.
+    /// The reset that the user of a permanent circuit has asked for during one of ours, and that says something of its
+    /// own.
     pub(super) then_resets: Option<Reason>,
     pub(super) tries: u8,
     /// The cause and diagnostic of the CLEAR or RESET that is not confirmed.
@@ -333,7 +334,8 @@ impl Circuit {
             if sent == 0 {
                 self.start(Timer::Window, config.t25, cx);
             }
-            // RNR alone says that we are busy, and DATA would take it back for some peers; so it is said again when that matters.
+            // RNR alone says that we are busy, and DATA would take it back for some peers; so it is said again when
+            // that matters.
             self.told_pr(cx);
         }
     }
@@ -447,7 +449,8 @@ impl Circuit {
             return Ok(());
         };
         let modulo = self.flow.modulo;
-        // All is looked at before anything is believed: of a packet that resets the channel, P(R) confirms nothing to our user.
+        // All is looked at before anything is believed: of a packet that resets the channel, P(R) confirms nothing to
+        // our user.
         self.acknowledges(pr)?;
         let inside = modulo.distance(self.v.told, ps) < self.flow.window_in;
         if ps != self.v.expected || !inside {

@@ -82,7 +82,8 @@ pub struct Config {
     /// Our own address, the calling one of our calls where the user names none.
     #[setting(text = own_address, expected = "1 to 15 digits, such as \"12345\"", unset = "none")]
     pub address: Number,
-    /// Calls to addresses that begin with this are taken, and calls that name nobody; others are not for us, whoever listens.
+    /// Calls to addresses that begin with this are taken, and calls that name nobody; others are not for us, whoever
+    /// listens.
     #[setting(skip)]
     pub answers: Number,
     /// Modulus of packet numbers.

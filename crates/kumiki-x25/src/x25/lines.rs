@@ -108,7 +108,8 @@ impl X25 {
         self.watch_pending(cx);
     }
 
-    /// While the link is asked for, or an interface is down that nobody asks for, which may take for ever, calls wait for T21.
+    /// While the link is asked for, or an interface is down that nobody asks for, which may take for ever, calls wait
+    /// for T21.
     pub(super) fn watch_pending(&mut self, cx: &mut Context<'_>) {
         let (own, over) = (self.line, self.config.over);
         if let Some((until, ..)) = self.pending.front()
@@ -296,7 +297,8 @@ impl X25 {
         let by_dte = cause == cause::DTE || cause & 0x80 != 0;
         let (collides, was_ready) = (line.r == R::Restarting, line.r == R::Ready);
         if chosen.is_none() {
-            // ISO 8208 clause 4.5: who is restarted by a DTE plays the DCE's part; a network never says "DTE originated".
+            // ISO 8208 clause 4.5: who is restarted by a DTE plays the DCE's part; a network never says "DTE
+            // originated".
             if by_dte && collides {
                 // Neither knows who is who: one of us tries again first.
                 line.r = R::Contending;
@@ -365,8 +367,8 @@ impl X25 {
         self.await_idle(own, cx);
     }
 
-    /// All calls of a line end for `reason`; its permanent circuits are reset, of which their users hear where the interface `was_ready`:
-    /// otherwise they have heard it, and could do nothing since.
+    /// All calls of a line end for `reason`; its permanent circuits are reset, of which their users hear where the
+    /// interface `was_ready`: otherwise they have heard it, and could do nothing since.
     fn end_calls(&mut self, own: Handle, reason: Reason, was_ready: bool, cx: &mut Context<'_>) {
         let Some(line) = self.lines.get(own) else {
             return;
@@ -461,7 +463,8 @@ impl X25 {
         }
     }
 
-    /// The interface is ready no longer: users hear that before their calls end, so that none of them calls again here at once.
+    /// The interface is ready no longer: users hear that before their calls end, so that none of them calls again here
+    /// at once.
     fn not_ready(&mut self, own: Handle, reason: Reason, cx: &mut Context<'_>) {
         let Some(line) = self.lines.get(own) else {
             return;
@@ -561,8 +564,9 @@ impl X25 {
         }
     }
 
-    /// The cause that we say for what a network calls `network`: a DTE has only one, also one that plays the DCE's part towards another
-    /// (ISO 8208 clause 4.5). By that the other knows at the next restart that it has no network before it.
+    /// The cause that we say for what a network calls `network`: a DTE has only one, also one that plays the DCE's part
+    /// towards another (ISO 8208 clause 4.5). By that the other knows at the next restart that it has no network before
+    /// it.
     pub(super) fn own_cause(&mut self, line: Handle, network: u8) -> u8 {
         match self.role(line) {
             Role::Dce if self.config.role.is_some() => network,
@@ -603,14 +607,16 @@ impl X25 {
         self.repay(own, cx);
     }
 
-    /// Lets the layer below bring more, unless answers wait that a peer which reads would have taken: one that does not read is not read.
+    /// Lets the layer below bring more, unless answers wait that a peer which reads would have taken: one that does not
+    /// read is not read.
     fn repay(&mut self, own: Handle, cx: &mut Context<'_>) {
         let (wanted, default) = (self.config.wanted, self.config.default);
         let windows = [wanted, default].map(|it| usize::from(it.window_in.max(it.window_out)));
         let Some(line) = self.lines.get(own) else {
             return;
         };
-        // Data and acknowledgments as the windows have them, and what else a channel says; so two that do so do not wait for each other.
+        // Data and acknowledgments as the windows have them, and what else a channel says; so two that do so do not
+        // wait for each other.
         let each = 2 * windows.into_iter().max().unwrap_or(0) + 8;
         let most = FEW + each * line.channels.len();
         if line.owed > 0 && line.queue.len() <= most {

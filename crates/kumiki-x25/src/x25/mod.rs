@@ -9,45 +9,51 @@
 //!
 //! # Calls
 //!
-//! An active open calls `remote` with the call user data of `data` (up to 16 octets, 128 with fast select); with `call.channel` it takes a
-//! permanent virtual circuit instead. A call waits until the interface is ready, for T21 at most, and is refused when the link is not to be had. A passive open gets the
-//! calls whose called address begins with `local`, the longest `local` first; `Accept` and `Abort` carry data where fast select allows it.
-//! Channels are taken from the top by a DTE and from the bottom by a DCE. Where two calls meet on one channel the DTE's stays,
-//! and the DCE tries another channel with its own.
+//! An active open calls `remote` with the call user data of `data` (up to 16 octets, 128 with fast select); with
+//! `call.channel` it takes a permanent virtual circuit instead. A call waits until the interface is ready, for T21 at
+//! most, and is refused when the link is not to be had. A passive open gets the calls whose called address begins with
+//! `local`, the longest `local` first; `Accept` and `Abort` carry data where fast select allows it. Channels are taken
+//! from the top by a DTE and from the bottom by a DCE. Where two calls meet on one channel the DTE's stays, and the DCE
+//! tries another channel with its own.
 //!
-//! Packet sizes and windows are asked for as [`Config::wanted`] has them, unless the user's facilities say otherwise, and agreed to between what
-//! is asked for and X.25's 128 octets and 2 packets.
+//! Packet sizes and windows are asked for as [`Config::wanted`] has them, unless the user's facilities say otherwise,
+//! and agreed to between what is asked for and X.25's 128 octets and 2 packets.
 //!
 //! # Data
 //!
 //! `Data` of any length becomes packets: full ones with M, and the last one without M where it has `end`. What is not
-//! full and has no `end` waits for more. Packets go up as they come; `end` is M = 0. Packets with Q, and those with D for a user that said
-//! `call.delivery`, are [`Primitive`]s. P(R) follows what the user has room for, so a user without room closes the window; then RNR says so
-//! too. Interrupts are confirmed when they have been handed up.
+//! full and has no `end` waits for more. Packets go up as they come; `end` is M = 0. Packets with Q, and those with D
+//! for a user that said `call.delivery`, are [`Primitive`]s. P(R) follows what the user has room for, so a user without
+//! room closes the window; then RNR says so too. Interrupts are confirmed when they have been handed up.
 //!
-//! A user that relays (`call.relayed`) confirms interrupts itself, and D always: so both go from end to end. It may tell its handle before it answers
-//! an offer (`Claim`), and say why it takes a call back that is not answered (`TakeBack`). The causes that it passes on are said as they are by a DCE and on XOT, and with the upper bit, as those of a private network, by a DTE.
+//! A user that relays (`call.relayed`) confirms interrupts itself, and D always: so both go from end to end. It may
+//! tell its handle before it answers an offer (`Claim`), and say why it takes a call back that is not answered
+//! (`TakeBack`). The causes that it passes on are said as they are by a DCE and on XOT, and with the upper bit, as
+//! those of a private network, by a DTE.
 //!
 //! # A link that is called for
 //!
-//! With [`Config::idle`] the link is asked for when there is a call to make, and ended after so long without one; a link of the peer's is taken.
-//! So calls can be made at any time, and [`Report::Up`] says so from the start.
-//! That is for a switched circuit below ([`crate::x32`]), which costs while it stands.
+//! With [`Config::idle`] the link is asked for when there is a call to make, and ended after so long without one; a
+//! link of the peer's is taken. So calls can be made at any time, and [`Report::Up`] says so from the start. That is
+//! for a switched circuit below ([`crate::x32`]), which costs while it stands.
 //!
 //! # Who calls
 //!
-//! Where [`Config::users`] names any, a call must have one of these network user identifications (facility C6), or it is cleared: by a DCE
-//! with "access barred", and with diagnostic 84, "NUI problem", as Wireshark has its words. That it is this cause is recalled. What was asked for is not told to the user called, for it
-//! is a matter between the caller and its network, and is printed nowhere.
+//! Where [`Config::users`] names any, a call must have one of these network user identifications (facility C6), or it
+//! is cleared: by a DCE with "access barred", and with diagnostic 84, "NUI problem", as Wireshark has its words. That
+//! it is this cause is recalled. What was asked for is not told to the user called, for it is a matter between the
+//! caller and its network, and is printed nowhere.
 //!
 //! # What goes wrong
 //!
-//! [`Report::Up`] says that the interface is ready, [`Report::Down`] that it is no longer: its link has ended, or we restart it. On XOT, where calls can always be
-//! made, [`Report::Up`] says that a peer has set up a permanent virtual circuit that nobody has taken.
+//! [`Report::Up`] says that the interface is ready, [`Report::Down`] that it is no longer: its link has ended, or we
+//! restart it. On XOT, where calls can always be made, [`Report::Up`] says that a peer has set up a permanent virtual
+//! circuit that nobody has taken.
 //!
-//! By the tables in `states.rs`: an error on a call in progress clears it, one in data transfer resets the channel, one of the interface restarts it,
-//! with the diagnostic codes of annex E. A reset of the link (LAPB) restarts the interface, as Linux has it.
-//! What the standards have discarded without a word (another modulo; on XOT, RESTART and its like) is why a call ends that then times out or loses its connection.
+//! By the tables in `states.rs`: an error on a call in progress clears it, one in data transfer resets the channel, one
+//! of the interface restarts it, with the diagnostic codes of annex E. A reset of the link (LAPB) restarts the
+//! interface, as Linux has it. What the standards have discarded without a word (another modulo; on XOT, RESTART and
+//! its like) is why a call ends that then times out or loses its connection.
 
 use crate::{lapb, xot};
 use kumiki_graph::Special;

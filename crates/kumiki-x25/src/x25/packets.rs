@@ -139,7 +139,8 @@ impl X25 {
         }
     }
 
-    /// The standard has the packet in hand discarded. Whoever waits for another there reads `why`, where nothing better comes.
+    /// The standard has the packet in hand discarded. Whoever waits for another there reads `why`, where nothing better
+    /// comes.
     fn let_be(&mut self, line: Handle, channel: u16, why: Reason) {
         let is_ready = self.is_ready(line);
         match self.circuit_on(line, channel).filter(|_| is_ready).and_then(|handle| self.circuit(handle)) {
@@ -170,7 +171,8 @@ impl X25 {
             return;
         };
         match (circuit.p, circuit.d) {
-            // Table C-4: whatever comes is let be until the peer confirms; another RESET would begin that, and T22, again.
+            // Table C-4: whatever comes is let be until the peer confirms; another RESET would begin that, and T22,
+            // again.
             (P::Transfer, D::OursResetting) => self.counters.discarded += 1,
             (P::Transfer, D::Flow | D::TheirsResetting) => {
                 self.reset(handle, code, why, cx);
@@ -382,7 +384,8 @@ impl X25 {
     }
 }
 
-/// What is wrong with the general format identifier of a packet whose first octet is `format`, where all have numbers of this modulo.
+/// What is wrong with the general format identifier of a packet whose first octet is `format`, where all have numbers
+/// of this modulo.
 const fn other_modulo(format: u8, modulo: Modulo) -> Malformed {
     let expected = match modulo {
         Modulo::Eight => "1, modulo 8",
@@ -391,7 +394,8 @@ const fn other_modulo(format: u8, modulo: Modulo) -> Malformed {
     Malformed::Field { protocol: "X.25", field: "general format identifier", found: (format >> 4 & 3) as u64, expected }
 }
 
-/// What is shown of a packet: its header alone, for what follows may be what a user typed, or a network user identification.
+/// What is shown of a packet: its header alone, for what follows may be what a user typed, or a network user
+/// identification.
 fn header_of(packet: &Message) -> Beginning {
     let beginning = packet.beginning();
     let &[format, _, kind, ..] = beginning.octets() else {

@@ -9,7 +9,8 @@ use super::states::{D, P};
 use super::{X25, told};
 
 impl X25 {
-    /// We reset the channel for what the peer, or a timer, has done; `Reason::User` where nobody is told but asked to answer.
+    /// We reset the channel for what the peer, or a timer, has done; `Reason::User` where nobody is told but asked to
+    /// answer.
     pub(super) fn reset(&mut self, handle: Handle, code: u8, reason: Reason, cx: &mut Context<'_>) {
         let Some(line) = self.circuit(handle).map(|it| it.line) else {
             return;

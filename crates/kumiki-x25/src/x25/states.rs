@@ -1,8 +1,8 @@
 //! What packets do in which state: X.25 annex C (tables C-2 to C-4), ISO 8208 clause 12, as tables.
 //!
-//! The standards number states by who is waiting: p2 is that of a DTE that has called, p3 that of a DCE. Here a state is named from our
-//! side, and [`P::diagnostic`] and [`D::diagnostic`] find the number by our role. States in which only we have something to confirm are
-//! not there where that is done at once: r2 or r3, p6 or p7 of the peer's.
+//! The standards number states by who is waiting: p2 is that of a DTE that has called, p3 that of a DCE. Here a state
+//! is named from our side, and [`P::diagnostic`] and [`D::diagnostic`] find the number by our role. States in which
+//! only we have something to confirm are not there where that is done at once: r2 or r3, p6 or p7 of the peer's.
 
 use kumiki_osi_service::x25::diagnostic;
 

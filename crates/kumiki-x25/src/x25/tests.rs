@@ -683,7 +683,8 @@ proptest! {
     }
 }
 
-/// What is discarded while an interface is restarted is told to a call that has waited for that; what is discarded of a circuit is old once another packet came.
+/// What is discarded while an interface is restarted is told to a call that has waited for that; what is discarded of a
+/// circuit is old once another packet came.
 #[test]
 fn what_was_discarded_is_told_until_something_better_comes() {
     let mut wire = Wire::new(ms(0));

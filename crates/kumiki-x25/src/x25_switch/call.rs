@@ -45,7 +45,8 @@ pub(super) struct Half {
     pub(super) phase: Phase,
     /// Packets that the packet layer takes.
     credit: u32,
-    /// What has come from the other half and finds no credit. As long as the window of that one, which is granted as this is emptied.
+    /// What has come from the other half and finds no credit. As long as the window of that one, which is granted as
+    /// this is emptied.
     queue: VecDeque<RelayedData>,
     /// An interrupt that waits for the end of a reset.
     interrupt: Option<Message>,
@@ -114,7 +115,8 @@ pub(super) struct Call {
     pub(super) halves: [Half; 2],
     pub(super) calling: Number,
     pub(super) called: Number,
-    /// What was asked for, until it stands or nobody is left to be asked: the offer, and which targets of which route come next.
+    /// What was asked for, until it stands or nobody is left to be asked: the offer, and which targets of which route
+    /// come next.
     pub(super) wanted: Option<Box<PendingCall>>,
     pub(super) permanent: Option<Box<Permanent>>,
     /// By which port it was tried last, and why it does not stand there.
@@ -292,7 +294,8 @@ impl Call {
         }
     }
 
-    /// The half of `side` says that it is reset; true where that is no answer to us, and the other one is to be reset too.
+    /// The half of `side` says that it is reset; true where that is no answer to us, and the other one is to be reset
+    /// too.
     pub(super) fn was_reset(&mut self, side: usize, counters: &mut Counters, cx: &mut Context<'_>) -> bool {
         let half = self.half(side);
         half.credit = 0;

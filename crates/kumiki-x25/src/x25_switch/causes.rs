@@ -1,8 +1,9 @@
 //! Which cause one end is told for what has happened at the other.
 //!
-//! Causes of a CLEAR or RESET go on as they are. What else ends a call has the cause that a network would give: X.25 sections 5.2.4 and 5.4.3, as far as they
-//! say; the choice of it for what networks did not know, such as a TCP connection that is refused, is ours. What LAPB or XOT finds wrong, or its peer does, is
-//! of the line and no doing of a DTE's.
+//! Causes of a CLEAR or RESET go on as they are. What else ends a call has the cause that a network would give: X.25
+//! sections 5.2.4 and 5.4.3, as far as they say; the choice of it for what networks did not know, such as a TCP
+//! connection that is refused, is ours. What LAPB or XOT finds wrong, or its peer does, is of the line and no doing of
+//! a DTE's.
 
 use kumiki_graph::Reason;
 use kumiki_osi_service::layer;
@@ -14,7 +15,8 @@ fn is_of_line(reason: &Reason) -> bool {
     violated || matches!(reason.cause(), Some(x25::Cause::FrameRejected(_)))
 }
 
-/// What was found wrong here with what an end sent, where that is the reason: a log has more room than cause and diagnostic.
+/// What was found wrong here with what an end sent, where that is the reason: a log has more room than cause and
+/// diagnostic.
 pub(super) fn breach(reason: &Reason) -> Option<Reason> {
     reason.as_violation().map(|_| reason.clone())
 }
@@ -68,7 +70,8 @@ pub(super) fn of_reset(reason: &Reason) -> x25::PacketCause {
     x25::PacketCause { what: CauseField::Reset, cause, diagnostic }
 }
 
-/// Whether the next port may be tried where a call came to this end: it has not come to a DTE, or to one that has no place for it.
+/// Whether the next port may be tried where a call came to this end: it has not come to a DTE, or to one that has no
+/// place for it.
 pub(super) fn is_to_be_had_elsewhere(reason: &Reason) -> bool {
     match reason {
         Reason::Down
@@ -80,7 +83,8 @@ pub(super) fn is_to_be_had_elsewhere(reason: &Reason) -> bool {
         | Reason::BadAddress => true,
         Reason::Violation(_) | Reason::Peer(_) => match crate::packet_cause(reason) {
             Some(told) => match told.what {
-                // Our own packet layer says the first where it has no channel left, a network the second where the DTE has none, and a DTE the third where it has no place.
+                // Our own packet layer says the first where it has no channel left, a network the second where the DTE
+                // has none, and a DTE the third where it has no place.
                 CauseField::Clear => {
                     told.diagnostic == diagnostic::NO_CHANNEL
                         || told.cause == cause::BUSY

@@ -87,7 +87,8 @@ pub struct Config {
     /// A call by which nothing has crossed for so long is cleared.
     #[setting(positive, unset = "it stays")]
     pub idle: Option<Duration>,
-    /// What a call costs of a budget of memory, in octets: its state in three layers, and what its windows and those below can hold.
+    /// What a call costs of a budget of memory, in octets: its state in three layers, and what its windows and those
+    /// below can hold.
     #[setting(skip)]
     pub memory: u64,
 }

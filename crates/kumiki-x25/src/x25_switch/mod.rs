@@ -9,29 +9,38 @@
 //!
 //! # Calls
 //!
-//! A call that a port offers goes where the route with the longest beginning of the called address says ([`Route`]): one that also asks for the port that it
-//! came by, or for what its user data begins with, counts before one that does not. The targets of a route are tried in their order; those whose interface is down, that have
-//! no channel left, or whose host is not to be reached are passed over. The port by which the call came is none of them, unless the route says `back`: so
-//! a call cannot go around in one switch. Facilities but those of packet size and window, user data, D of the call and fast select go on. Packet sizes and windows are agreed on by each
-//! interface for itself: messages are put together and cut again.
+//! A call that a port offers goes where the route with the longest beginning of the called address says ([`Route`]):
+//! one that also asks for the port that it came by, or for what its user data begins with, counts before one that does
+//! not. The targets of a route are tried in their order; those whose interface is down, that have no channel left, or
+//! whose host is not to be reached are passed over. The port by which the call came is none of them, unless the route
+//! says `back`: so a call cannot go around in one switch. Facilities but those of packet size and window, user data, D
+//! of the call and fast select go on. Packet sizes and windows are agreed on by each interface for itself: messages are
+//! put together and cut again.
 //!
-//! Nobody's number is cleared with *not obtainable* (0d), a number all of whose targets are down with *out of order* (09), and one more call than
-//! there may be with *network congestion* (05), and so is one that comes when the memory of the graph's budget is short, or that somebody has sent away ([`Switch::send_away`]). One
-//! by which nothing has crossed for [`Config::idle`] is cleared with *local procedure error* (13) and *timer expired* (48): X.25 has no cause of its own for that. Any other clearing is passed on with its cause, diagnostic and data, also that of a call that was not answered yet.
+//! Nobody's number is cleared with *not obtainable* (0d), a number all of whose targets are down with *out of order*
+//! (09), and one more call than there may be with *network congestion* (05), and so is one that comes when the memory
+//! of the graph's budget is short, or that somebody has sent away ([`Switch::send_away`]). One by which nothing has
+//! crossed for [`Config::idle`] is cleared with *local procedure error* (13) and *timer expired* (48): X.25 has no
+//! cause of its own for that. Any other clearing is passed on with its cause, diagnostic and data, also that of a call
+//! that was not answered yet.
 //!
 //! # Data
 //!
-//! As much waits between the halves as the window of the one that it came by, since each packet that moves on grants one more there. Q, D and M go on with each
-//! packet; what D asks for and interrupts are confirmed from end to end ([`kumiki_osi_service::x25::Call::relayed`]). A reset empties both halves and goes on with its cause.
+//! As much waits between the halves as the window of the one that it came by, since each packet that moves on grants
+//! one more there. Q, D and M go on with each packet; what D asks for and interrupts are confirmed from end to end
+//! ([`kumiki_osi_service::x25::Call::relayed`]). A reset empties both halves and goes on with its cause.
 //!
 //! # Permanent circuits
 //!
-//! Two channels of two ports are one circuit ([`Config::circuits`]). When one end goes away the other is reset with *out of order* (01), or, where XOT has lost it,
-//! with *network out of order* (1d), and nothing is read from it; when it is back, with *remote DTE operational* (09) or *network operational* (0f). Each is said once, and to an end that comes while
-//! the other is away, too. X.25 has these causes for permanent circuits alone; that the DTE's pair is for an interface and the network's for XOT is ours.
+//! Two channels of two ports are one circuit ([`Config::circuits`]). When one end goes away the other is reset with
+//! *out of order* (01), or, where XOT has lost it, with *network out of order* (1d), and nothing is read from it; when
+//! it is back, with *remote DTE operational* (09) or *network operational* (0f). Each is said once, and to an end that
+//! comes while the other is away, too. X.25 has these causes for permanent circuits alone; that the DTE's pair is for
+//! an interface and the network's for XOT is ours.
 //!
-//! An end that is not to be had is asked for again after [`Config::retry`], then after twice as long each time, up to 5 minutes (RFC 1613 section 6.5), less up to
-//! half of that at random. What only another configuration mends, by the status of XOT's peer, is asked for every 5 minutes. A peer that sets the circuit up itself is taken at once.
+//! An end that is not to be had is asked for again after [`Config::retry`], then after twice as long each time, up to 5
+//! minutes (RFC 1613 section 6.5), less up to half of that at random. What only another configuration mends, by the
+//! status of XOT's peer, is asked for every 5 minutes. A peer that sets the circuit up itself is taken at once.
 //!
 //! # What is told
 //!
@@ -342,7 +351,8 @@ impl Switch {
         }
     }
 
-    /// Has a call cleared with network congestion, since there is no place for it; the node is to be woken with [`CLEAR`].
+    /// Has a call cleared with network congestion, since there is no place for it; the node is to be woken with
+    /// [`CLEAR`].
     pub fn send_away(&mut self, call: u64) {
         self.sent_away.push(call);
     }

@@ -1,7 +1,8 @@
 //! Permanent virtual circuits: two channels of two ports, joined for as long as packets can cross both.
 //!
-//! An end is *there* when its packet layer has given us the channel and its interface is ready. Who is at the other end hears by RESET when that changes, once for
-//! each change; the log says so, once for each change and for each other status by which XOT's peer refuses.
+//! An end is *there* when its packet layer has given us the channel and its interface is ready. Who is at the other end
+//! hears by RESET when that changes, once for each change; the log says so, once for each change and for each other
+//! status by which XOT's peer refuses.
 
 use kumiki_graph::Parameters;
 use kumiki_graph::{Below, Context, Duration, Handle, Open, Reason, Request, TimerSlot, Token};
@@ -11,7 +12,8 @@ use super::call::{Call, Half, Phase};
 use super::config::CircuitEnd;
 use super::{CallEvent, RETRY, Switch, call_of, half_handle};
 
-/// The longest pause before an end is asked for again, unless [`super::Config::retry`] is longer: what RFC 1613 section 6.5 suggests.
+/// The longest pause before an end is asked for again, unless [`super::Config::retry`] is longer: what RFC 1613 section
+/// 6.5 suggests.
 const LONGEST: Duration = Duration::from_secs(300);
 
 /// How an end is, as the log has it.
@@ -67,7 +69,8 @@ const fn reset(cause: u8) -> x25::PacketCause {
     x25::PacketCause { what: CauseField::Reset, cause, diagnostic: diagnostic::NONE }
 }
 
-/// Whether only another configuration at one of the two ends helps where XOT's peer says so. That its interface is down, or the circuit in use, passes.
+/// Whether only another configuration at one of the two ends helps where XOT's peer says so. That its interface is
+/// down, or the circuit in use, passes.
 fn is_for_good(reason: &Reason) -> bool {
     let refused = matches!(reason.cause(), Some(x25::Cause::CircuitRefused(0x13 | 0x15 | 0x16 | 0x18..=0xff)));
     refused || *reason == Reason::BadAddress

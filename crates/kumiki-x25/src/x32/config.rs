@@ -71,7 +71,8 @@ pub struct Config {
 }
 
 impl Default for Config {
-    /// Answers anybody, and calls nobody; patient for a minute, three more attempts after 5 s to 60 s, and idle for two minutes at most.
+    /// Answers anybody, and calls nobody; patient for a minute, three more attempts after 5 s to 60 s, and idle for two
+    /// minutes at most.
     fn default() -> Self {
         Self {
             number: None,

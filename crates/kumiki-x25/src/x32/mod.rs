@@ -9,35 +9,39 @@
 //!
 //! # Calls
 //!
-//! When the layer above wants a link ([`LinkWanted`]) the number is called. A call that fails is made again after a wait that doubles, and
-//! given up after some times or when there is no such number; giving up is told above by [`Report::Down`]. Calls that ring are answered, those of
-//! others than [`Config::callers`] refused. With [`Config::call_back`] a caller is refused and its number called: the one that we know,
-//! and not one that it says. Who is to be called back ([`Config::call_back_within`]) keeps its wish and waits for that call.
+//! When the layer above wants a link ([`LinkWanted`]) the number is called. A call that fails is made again after a
+//! wait that doubles, and given up after some times or when there is no such number; giving up is told above by
+//! [`Report::Down`]. Calls that ring are answered, those of others than [`Config::callers`] refused. With
+//! [`Config::call_back`] a caller is refused and its number called: the one that we know, and not one that it says. Who
+//! is to be called back ([`Config::call_back_within`]) keeps its wish and waits for that call.
 //!
-//! A circuit is cleared when no link is wanted any more, and when no I frame has passed for [`Config::idle`]. That a virtual circuit is in use keeps
-//! [`crate::x25`] from ending its link, so with its own time of that kind the packet layer decides; ours is for a packet layer that keeps its
-//! link. When the other end or the network clears the circuit the link ends with it; X.25 restarts, and its calls are cleared.
+//! A circuit is cleared when no link is wanted any more, and when no I frame has passed for [`Config::idle`]. That a
+//! virtual circuit is in use keeps [`crate::x25`] from ending its link, so with its own time of that kind the packet
+//! layer decides; ours is for a packet layer that keeps its link. When the other end or the network clears the circuit
+//! the link ends with it; X.25 restarts, and its calls are cleared.
 //!
 //! # Which end
 //!
-//! X.32 section 5.2 names two ways to assign the addresses of the link. Its conditions for them were not to be had, so [`Side`] chooses. That the caller has
-//! the DTE's address where the call decides is the practice of data links on B channels: Linux's mISDN sends its commands with address B
-//! when it has originated the call. [`LineEnd`] tells LAPB.
+//! X.32 section 5.2 names two ways to assign the addresses of the link. Its conditions for them were not to be had, so
+//! [`Side`] chooses. That the caller has the DTE's address where the call decides is the practice of data links on B
+//! channels: Linux's mISDN sends its commands with address B when it has originated the call. [`LineEnd`] tells LAPB.
 //!
 //! # Identification
 //!
-//! X.32 lets ends identify each other before the link is set up: by XID frames (classes BA 1,2,8 and BA 1,2,8,10 of HDLC), by registration packets or by the NUI
-//! in calls (which [`crate::x25`] checks). The state of it is here, and what it says is not: with [`Config::identify`] a circuit carries only XID
-//! frames until the user under [`Key::Raw`] says its [`Verdict`]. It gets their information as it came and sends its own
-//! ([`Identification`]), and is told of circuits by [`CircuitReport`]. Where there is no such user XID goes to LAPB, for which it is a frame that is
-//! not implemented.
+//! X.32 lets ends identify each other before the link is set up: by XID frames (classes BA 1,2,8 and BA 1,2,8,10 of
+//! HDLC), by registration packets or by the NUI in calls (which [`crate::x25`] checks). The state of it is here, and
+//! what it says is not: with [`Config::identify`] a circuit carries only XID frames until the user under [`Key::Raw`]
+//! says its [`Verdict`]. It gets their information as it came and sends its own ([`Identification`]), and is told of
+//! circuits by [`CircuitReport`]. Where there is no such user XID goes to LAPB, for which it is a frame that is not
+//! implemented.
 //!
 //! # What is left out of X.32
 //!
-//! The elements of identification (ID, SIG, RAND, SRES, DIAG are named in annex A) and their codings; security grades 1 and 2, with their
-//! signatures and keys; registration packets that carry them; the X.32 facilities (dial-back on request, temporary location); the values and the exact
-//! conditions of timers T14 and T15. [`Config::identify`] and [`Config::idle`] stand where these two are believed to stand (recalled), under names
-//! of their own. None of this was to be had in a form from which it could be written, and nothing was invented for it. Also left out: LAPX, for
+//! The elements of identification (ID, SIG, RAND, SRES, DIAG are named in annex A) and their codings; security grades 1
+//! and 2, with their signatures and keys; registration packets that carry them; the X.32 facilities (dial-back on
+//! request, temporary location); the values and the exact conditions of timers T14 and T15. [`Config::identify`] and
+//! [`Config::idle`] stand where these two are believed to stand (recalled), under names of their own. None of this was
+//! to be had in a form from which it could be written, and nothing was invented for it. Also left out: LAPX, for
 //! half-duplex circuits, and multilink.
 
 use crate::lapb::LineEnd;

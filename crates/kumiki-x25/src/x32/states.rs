@@ -1,4 +1,5 @@
-//! What happens to a circuit in which state, as a table. X.32 has none of its own for this: it leaves the circuit to the networks' recommendations.
+//! What happens to a circuit in which state, as a table. X.32 has none of its own for this: it leaves the circuit to
+//! the networks' recommendations.
 
 /// Where the circuit stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -7,22 +7,25 @@
 //! | Below | a stream: our TCP, or [`pipe`](kumiki_graph::pipe) on a connection of the operating system |
 //! | Left out | switching circuits between interfaces: [`crate::x25_switch`] does that; answering a PVC set-up with the flow control values that we would have had |
 //!
-//! An active open to an X.121 number goes to the host that the longest prefix of it in [`Config::routes`] names; one to an IP address goes
-//! there. A passive open listens, on port 1998 unless it or [`Config::listen`] says another; a caller is offered when its first packet has come, for that tells whether it is a
-//! permanent circuit. Those of which no packet comes for [`Config::timeout`] are closed.
+//! An active open to an X.121 number goes to the host that the longest prefix of it in [`Config::routes`] names; one to
+//! an IP address goes there. A passive open listens, on port 1998 unless it or [`Config::listen`] says another; a
+//! caller is offered when its first packet has come, for that tells whether it is a permanent circuit. Those of which
+//! no packet comes for [`Config::timeout`] are closed.
 //!
 //! # Permanent circuits
 //!
-//! An active open with `call.channel` sets up the permanent virtual circuit of that number ([`Config::permanent`]) before it is confirmed. Where
-//! the peer is the one that calls, the open waits until it does. A refusal goes up with its status ([`kumiki_osi_service::x25::Cause::CircuitRefused`]); to try again is the user's.
-//! A circuit that stands is not set up a second time: that is refused as *configuration mismatch* (17), as RFC 1613 section 6.5 allows.
+//! An active open with `call.channel` sets up the permanent virtual circuit of that number ([`Config::permanent`])
+//! before it is confirmed. Where the peer is the one that calls, the open waits until it does. A refusal goes up with
+//! its status ([`kumiki_osi_service::x25::Cause::CircuitRefused`]); to try again is the user's. A circuit that stands
+//! is not set up a second time: that is refused as *configuration mismatch* (17), as RFC 1613 section 6.5 allows.
 //!
-//! Where both ends set one up at once, that section leaves a choice: take the peer's set-up, or refuse it and try again after a random time. Which of them is decided by names, so that one
-//! connection results: of two set-ups under way the one stands whose initiator's end, interface (without case) and then channel, is the lesser; the other end takes that and ends its own.
-//! Where only the peer's is as far as that, it is taken. Two ends of the same name both refuse.
+//! Where both ends set one up at once, that section leaves a choice: take the peer's set-up, or refuse it and try again
+//! after a random time. Which of them is decided by names, so that one connection results: of two set-ups under way the
+//! one stands whose initiator's end, interface (without case) and then channel, is the lesser; the other end takes that
+//! and ends its own. Where only the peer's is as far as that, it is taken. Two ends of the same name both refuse.
 //!
-//! A header with another version, or a length that no packet has, closes the connection. `Abort` lets what was handed over leave
-//! first, so that the peer gets our CLEAR, unless it does not read it for [`Config::timeout`].
+//! A header with another version, or a length that no packet has, closes the connection. `Abort` lets what was handed
+//! over leave first, so that the peer gets our CLEAR, unless it does not read it for [`Config::timeout`].
 
 use core::net::SocketAddr;
 use kumiki_graph::Parameters;

@@ -49,7 +49,8 @@ impl Xot {
         }
     }
 
-    /// What a PVC set-up is answered by: the circuit, and the open of our user's that it is for; or a refusal, or nothing where it cannot be read.
+    /// What a PVC set-up is answered by: the circuit, and the open of our user's that it is for; or a refusal, or
+    /// nothing where it cannot be read.
     pub(super) fn judge(&mut self, octets: &[u8]) -> Result<(Permanent, Option<Handle>), Option<PvcSetup>> {
         let setup = PvcSetup::parse(octets).map_err(|_| None)?;
         let refuse = |status| Some(PvcSetup { status, ..setup.clone() });
@@ -127,7 +128,8 @@ impl Xot {
     }
 }
 
-/// What is shown of an answer to a set-up that is none: all of a set-up, and of another packet its header, for the rest may be a user's.
+/// What is shown of an answer to a set-up that is none: all of a set-up, and of another packet its header, for the rest
+/// may be a user's.
 fn shown(packet: &Message) -> Beginning {
     let beginning = packet.beginning();
     let is_setup = beginning.octets().get(2) == Some(&xot::PVC_SETUP);

@@ -21,7 +21,8 @@ pub const NAME: &str = "matched-2";
 const MOST: u64 = 1 << 40;
 /// No window is smaller, in packets: with one, an answer could be waited for before anything else leaves.
 const LEAST: u64 = 2;
-/// In the start the window grows by so much of what is delivered, in 1/1000: far from what the first packets promise, and near.
+/// In the start the window grows by so much of what is delivered, in 1/1000: far from what the first packets promise,
+/// and near.
 const FAR: u64 = 1000;
 const NEAR: u64 = 250;
 /// Rounds in which the delivery rate did not grow by a tenth end the start.
@@ -33,11 +34,12 @@ const KEEPS_LEAST: u64 = 500;
 const KEEPS_MOST: u64 = 950;
 /// So much loss of what was sent, in 1/1000, is no congestion where no queue stands.
 const TOLERATED: u64 = 30;
-/// After so many rounds without queue and reaction the window grows faster, and with each further one faster still: by the square
-/// of their number, in so many 1/1000 packets.
+/// After so many rounds without queue and reaction the window grows faster, and with each further one faster still: by
+/// the square of their number, in so many 1/1000 packets.
 const CLEAN_ROUNDS: u64 = 5;
 const CLEAN_GROWTH: u64 = 60;
-/// After so long without a reaction it grows faster too, by the square of the milliseconds since then, divided by this, in 1/1000 packets.
+/// After so long without a reaction it grows faster too, by the square of the milliseconds since then, divided by this,
+/// in 1/1000 packets.
 const LONG: Duration = Duration::from_secs(4);
 const LONG_DIVISOR: u64 = 4000;
 /// This part of what W asks for, or so many packets, more or less, is in balance with it.
@@ -119,8 +121,8 @@ struct Round {
 /// A reaction to loss or silence.
 #[derive(Clone, Copy, Debug)]
 struct Reaction {
-    /// The last question before it. Until a later one is answered the window does not grow; until the one after that is, which tells of
-    /// what left in between, there is no other reaction.
+    /// The last question before it. Until a later one is answered the window does not grow; until the one after that
+    /// is, which tells of what left in between, there is no other reaction.
     sync: u32,
     at: Instant,
 }
@@ -280,8 +282,8 @@ impl Matched {
         self.set_window(self.w.saturating_add(octets));
     }
 
-    /// R1, where a queue stands: whether as much is out as should be when as much leaves as is delivered, but for a few packets. These leave
-    /// at once.
+    /// R1, where a queue stands: whether as much is out as should be when as much leaves as is delivered, but for a few
+    /// packets. These leave at once.
     fn balance(&mut self, in_flight: u64) {
         (self.balanced, self.leap) = (None, 0);
         if self.start.is_some() || !self.path.queue_stands(self.packet) {
@@ -401,8 +403,8 @@ impl Controller for Matched {
     }
 
     fn window(&self) -> u64 {
-        // R1: what is known of what is out is as old as the last status; or as the last but one, where one lost answer would otherwise
-        // stop everything.
+        // R1: what is known of what is out is as old as the last status; or as the last but one, where one lost answer
+        // would otherwise stop everything.
         let told = if self.path.is_seldom_told() { 2 * self.told } else { self.told };
         self.w.saturating_add(told)
     }

@@ -6,8 +6,8 @@
 //! | The caller's part | to ask for status, to find from the answers what arrived and what is lost, the timer, and to keep to window and rate |
 //! | Left out | what the peer's traffic segment allows (the caller takes the smaller rate), marks of congestion (ECN), since XTP has no place for their echo |
 //!
-//! A controller hears only of answered questions, each with all that became known since the one before. It says how many octets may be
-//! out that are not known to have arrived or to be lost, and at what rate they leave.
+//! A controller hears only of answered questions, each with all that became known since the one before. It says how
+//! many octets may be out that are not known to have arrived or to be lost, and at what rate they leave.
 
 use core::fmt::Debug;
 

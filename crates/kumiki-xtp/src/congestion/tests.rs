@@ -1,5 +1,5 @@
-//! The properties that matter, over a bottleneck in a model. What the tolerances are about stands at each; shares and goodputs of more paths are
-//! in `docs/xtp-congestion.md`.
+//! The properties that matter, over a bottleneck in a model. What the tolerances are about stands at each; shares and
+//! goodputs of more paths are in `docs/xtp-congestion.md`.
 
 mod bottleneck;
 mod fairness;
@@ -50,7 +50,8 @@ fn goodput(world: &mut World, from: u64, to: u64) -> f64 {
     goodputs(world, from, to)[0]
 }
 
-/// Paper 3's path: 17 Mb/s are what its hosts manage, and 50 KB are the buffers of the UDP socket that feeds its receiver.
+/// Paper 3's path: 17 Mb/s are what its hosts manage, and 50 KB are the buffers of the UDP socket that feeds its
+/// receiver.
 fn paper(rtt: u64) -> Line {
     Line { rate: 17_000_000, rtt: ms(rtt), queue: 5, loss: 0.0, seed: 1 }
 }

@@ -7,9 +7,9 @@
 //! | Below | as of all XTP; groups are joined and left by `Manage::Group` |
 //! | Left out | many-to-many; data from receivers to the transmitter; a later transmitter that takes over; two receivers of one transmitter on one host |
 //!
-//! A transmitter is an [`Endpoint`] like any other. What its receivers say is put together ([`receivers`]) to what one receiver would
-//! say that has what *all* of them have and allows what all allow, and only that is heard by the rest of the context. So error, flow and
-//! congestion control are those of two ends.
+//! A transmitter is an [`Endpoint`] like any other. What its receivers say is put together ([`receivers`]) to what one
+//! receiver would say that has what *all* of them have and allows what all allow, and only that is heard by the rest of
+//! the context. So error, flow and congestion control are those of two ends.
 //!
 //! | read | for |
 //! |---|---|

@@ -78,8 +78,8 @@ pub(crate) struct Receivers {
     gathered: bool,
     /// sync, when it left, and the next octet then.
     asked: VecDeque<(u32, Instant, u64)>,
-    /// The question that all have answered now was the one that the last report answered: the time is a round trip. Otherwise somebody has
-    /// left whom the others waited for, or missed that question and answered a later one.
+    /// The question that all have answered now was the one that the last report answered: the time is a round trip.
+    /// Otherwise somebody has left whom the others waited for, or missed that question and answered a later one.
     pub(crate) is_sample: bool,
     /// The last question that all have answered.
     echoed: Option<u32>,
@@ -170,7 +170,8 @@ impl Receivers {
         self.asked.push_back((sync, now, nxt));
     }
 
-    /// A receiver tells how far it is; `nxt` is the next octet that has not been sent. An older report than the last changes nothing: false.
+    /// A receiver tells how far it is; `nxt` is the next octet that has not been sent. An older report than the last
+    /// changes nothing: false.
     pub(crate) fn report(&mut self, who: Address, control: &Control, spans: &[Span], nxt: u64, now: Instant) -> bool {
         let asked = self.asked.iter().find(|it| it.0 == control.echo);
         let Some(it) = self.list.get_mut(&who) else {
@@ -200,8 +201,8 @@ impl Receivers {
         true
     }
 
-    /// What all say together, with `sync` the number of the last question and `nxt` the next octet. Those who are done say no more. None
-    /// where there is nobody, though somebody should be.
+    /// What all say together, with `sync` the number of the last question and `nxt` the next octet. Those who are done
+    /// say no more. None where there is nobody, though somebody should be.
     pub(crate) fn together(&mut self, sync: u32, nxt: u64, room: u64) -> Option<GroupStatus> {
         if self.active().next().is_none() {
             self.most_lost = 0;
@@ -236,8 +237,8 @@ impl Receivers {
         common
     }
 
-    /// All have answered the question `echo`. The losses that count are those of the one who had lost most *before*: whoever has just lost
-    /// most among many is another one each time.
+    /// All have answered the question `echo`. The losses that count are those of the one who had lost most *before*:
+    /// whoever has just lost most among many is another one each time.
     fn look_who_loses_most(&mut self, echo: u32) {
         if self.echoed.replace(echo) == Some(echo) {
             return;
@@ -255,8 +256,8 @@ impl Receivers {
         }
     }
 
-    /// WTIMER has expired: those who have not answered `sync`, or, where it is none, are the farthest behind with their answers, have
-    /// missed one question more. Who has missed too many.
+    /// WTIMER has expired: those who have not answered `sync`, or, where it is none, are the farthest behind with their
+    /// answers, have missed one question more. Who has missed too many.
     pub(crate) fn expired(&mut self, sync: Option<u32>, last: u32) -> Vec<Address> {
         let farthest = self.active().map(|it| last.wrapping_sub(it.echo)).max();
         let mut silent = Vec::new();

@@ -134,8 +134,8 @@ impl Endpoint {
         }
     }
 
-    /// An answer is owed: it leaves at a time of its own within the slot, and so do not all answers at once (P44). What is only for a
-    /// gap is not sent where the gap has gone by then.
+    /// An answer is owed: it leaves at a time of its own within the slot, and so do not all answers at once (P44). What
+    /// is only for a gap is not sent where the gap has gone by then.
     pub(crate) fn answer_in_slot(&mut self, for_gap: bool, ctx: &mut Ctx<'_, '_>) {
         self.answering.due = false;
         let Some(member) = self.member() else {

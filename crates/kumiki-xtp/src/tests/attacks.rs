@@ -1,4 +1,5 @@
-//! What a peer, or somebody who knows a key, may do to us: it is dropped and counted, or the context ends with a reason.
+//! What a peer, or somebody who knows a key, may do to us: it is dropped and counted, or the context ends with a
+//! reason.
 
 use kumiki_graph::*;
 use kumiki_octets::Message;

@@ -311,7 +311,8 @@ fn packets_into_a_short_queue(message: usize, config: Config) -> u64 {
 
 #[test]
 fn a_short_queue_does_not_make_packets_ever_smaller_and_more() {
-    // 2,240 messages, each a packet of its own, and the buffer holds eleven, of which two arrive. Credit cuts some of them in two.
+    // 2,240 messages, each a packet of its own, and the buffer holds eleven, of which two arrive. Credit cuts some of
+    // them in two.
     for recovery in [Recovery::GoBack, Recovery::Selective] {
         let packets = packets_into_a_short_queue(50, Config { send_buffer: 512, recovery, ..plain() });
         assert!(packets < 9 * 2240, "{recovery:?}: {packets}");
@@ -327,7 +328,8 @@ fn go_back_n_sends_no_whole_buffer_into_a_short_queue_in_each_round_trip() {
     }
 }
 
-/// Behind a gap a receiver keeps 128 packets of its window, however short they are; the congestion window is never less than two of the largest packets, so of a thousand of these.
+/// Behind a gap a receiver keeps 128 packets of its window, however short they are; the congestion window is never less
+/// than two of the largest packets, so of a thousand of these.
 #[test]
 fn of_tiny_packets_that_the_receiver_does_not_keep_few_are_out_again() {
     for recovery in [Recovery::Selective, Recovery::GoBack] {
@@ -385,7 +387,8 @@ fn a_window_is_of_packets_that_the_peer_takes() {
     assert!(pair.app(B).received == numbered(20_000), "{}", pair.tail());
 }
 
-/// Without flow control new data goes whatever the receiver allows; what it had no room for goes again one packet at a time, and not while there is none.
+/// Without flow control new data goes whatever the receiver allows; what it had no room for goes again one packet at a
+/// time, and not while there is none.
 #[test]
 fn what_may_find_no_room_goes_again_one_packet_at_a_time() {
     for recovery in [Recovery::Selective, Recovery::GoBack] {

@@ -259,8 +259,8 @@ fn what_is_heard_of_unknown_streams_is_bounded() {
     assert_eq!(pair.counters(1).diag_sent, 0);
 }
 
-/// Host 7 has joined with `room`, and answers each question: it has all before octet 20,000 and never more, and allows what is before
-/// `alloc`. How long it stays.
+/// Host 7 has joined with `room`, and answers each question: it has all before octet 20,000 and never more, and allows
+/// what is before `alloc`. How long it stays.
 fn until_put_out(pair: &mut Pair, key: Key, room: Control, alloc: u64) -> Duration {
     let octets = octets_of(multi(key, Format::Jcntl), &join(PORT, 7, room, Key(5)));
     pair.deliver(of_host(7).into(), 0, &octets);

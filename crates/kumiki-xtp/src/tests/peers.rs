@@ -1,5 +1,5 @@
-//! Peers that say nothing wrong and are of no use: they never free what they got, never have what was sent, use keys again.
-//! What is kept is bounded by the buffers, and where the user wants an end there is one.
+//! Peers that say nothing wrong and are of no use: they never free what they got, never have what was sent, use keys
+//! again. What is kept is bounded by the buffers, and where the user wants an end there is one.
 
 use kumiki_graph::*;
 use kumiki_wire::xtp::{Control, Errors, Format, Header, Key, Options, Span, code};

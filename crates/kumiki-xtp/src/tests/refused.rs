@@ -1,5 +1,5 @@
-//! What is refused changes nothing: between any two steps of a transfer come packets that must be refused, and the rest of it is as
-//! without them, octet for octet and nanosecond for nanosecond.
+//! What is refused changes nothing: between any two steps of a transfer come packets that must be refused, and the rest
+//! of it is as without them, octet for octet and nanosecond for nanosecond.
 
 use kumiki_graph::Rng;
 use kumiki_graph::*;
@@ -166,7 +166,8 @@ fn known(pair: &Pair, host: usize) -> Option<Known> {
     })
 }
 
-/// All that a packet can say of how its sender sends, ask, and say of the end: what `draw` has of it, END and a question in half of all cases each.
+/// All that a packet can say of how its sender sends, ask, and say of the end: what `draw` has of it, END and a
+/// question in half of all cases each.
 fn tempting(draw: u64, format: Format) -> Options {
     let all = Options::NOERR
         | Options::FASTNAK
@@ -368,8 +369,8 @@ fn transfer(seed: u64) -> Pair {
     pair
 }
 
-/// The transfer of `seed`, with a packet of `foreign` at each step. What crossed the wire besides answers to those, what the
-/// applications heard, and how many packets were put in.
+/// The transfer of `seed`, with a packet of `foreign` at each step. What crossed the wire besides answers to those,
+/// what the applications heard, and how many packets were put in.
 fn run(seed: u64, steps: &[u64], foreign: &[(usize, usize, u64)]) -> (Vec<String>, u32) {
     let mut pair = transfer(seed);
     let mut injected = 0;
@@ -485,7 +486,8 @@ fn a_second_other_end_takes_the_whole_packet_with_it() {
     assert_eq!((pair.counters(B).lies, pair.xtp(B).contexts()), (1, 0));
 }
 
-/// Where the layer below knows no IP, packets are known by the station that sent the first ones: not by who was refused.
+/// Where the layer below knows no IP, packets are known by the station that sent the first ones: not by who was
+/// refused.
 #[test]
 fn a_refused_packet_does_not_say_where_the_peer_is() {
     let mut pair = Pair::new(plain(), plain(), ms(10));

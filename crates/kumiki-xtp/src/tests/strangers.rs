@@ -81,7 +81,8 @@ fn without_the_limit_a_forged_caller_gets_all_that_may_be_sent_unasked() {
     assert!(sent_by_b(&pair) > 50_000);
 }
 
-/// An exchange of a request and an answer of so many octets over a wire of 10 ms: after how long the caller has the answer, in ms.
+/// An exchange of a request and an answer of so many octets over a wire of 10 ms: after how long the caller has the
+/// answer, in ms.
 fn exchange(request: usize, answer: usize, amplification: u32) -> u64 {
     let config = Config { amplification, ..plain() };
     let mut pair = Pair::new(plain(), config, ms(10));

@@ -17,7 +17,8 @@ use super::{Stop, picture, print, print_words};
 /// What both `compare` and `plot` choose of their sources.
 #[derive(Args, Debug)]
 pub(crate) struct SourceChoice {
-    /// Directories that run, reproduce or merge have left, and CSV files of one's own measurements; NAME=PATH to call one otherwise
+    /// Directories that run, reproduce or merge have left, and CSV files of one's own measurements; NAME=PATH to call
+    /// one otherwise
     #[arg(value_name = "DIR|CSV", required = true)]
     pub(crate) sources: Vec<String>,
     /// What a column of CSV files is: a name of rows, and its head there, perhaps with its unit, as in
@@ -27,7 +28,8 @@ pub(crate) struct SourceChoice {
     /// Only records with this value, such as nagle=false or window="64 KiB"; may be given several times
     #[arg(long = "where", value_name = "NAME=VALUE")]
     pub(crate) conditions: Vec<Condition>,
-    /// Varied names whose values count as runs of one point, such as a seed that is varied, between commas; may be given several times
+    /// Varied names whose values count as runs of one point, such as a seed that is varied, between commas; may be
+    /// given several times
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = name)]
     pub(crate) over: Vec<String>,
     /// Which rows: of all loads of a run together, of each load, or of each flow
@@ -89,13 +91,15 @@ pub(super) fn level(text: &str) -> Result<Level, String> {
 pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) chosen: SourceChoice,
-    /// The value that is compared: goodput_mbps, jain, completion_ms.p99, queues.LINE.END.mean and so on, as `[report] value` of a scenario
+    /// The value that is compared: goodput_mbps, jain, completion_ms.p99, queues.LINE.END.mean and so on, as
+    /// `[report] value` of a scenario
     #[arg(long, value_name = "NAME", default_value = "goodput_mbps")]
     pub(crate) value: String,
     /// With which of them the others are compared, by its name; the first unless given
     #[arg(long, value_name = "NAME")]
     pub(crate) baseline: Option<String>,
-    /// Exit with 1 where a difference is larger, and not within its interval: 3%, or -3% where only less is too much, +3% where only more is
+    /// Exit with 1 where a difference is larger, and not within its interval: 3%, or -3% where only less is too much,
+    /// +3% where only more is
     #[arg(long, value_name = "PERCENT", allow_hyphen_values = true)]
     pub(crate) fail_over: Option<Allowance>,
     /// Only points at which something differs

@@ -1,8 +1,8 @@
 //! `kumiki decode`: a file of packets to lines, trees or JSON.
 //!
-//! What the file was taken for goes to standard error, so that results stay results. A file that cannot be read from the
-//! beginning is a wrong input (exit status 2); one that breaks off later has been shown up to there (1). Mistakes in packets
-//! are results, not failures.
+//! What the file was taken for goes to standard error, so that results stay results. A file that cannot be read from
+//! the beginning is a wrong input (exit status 2); one that breaks off later has been shown up to there (1). Mistakes
+//! in packets are results, not failures.
 
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Read, Write};

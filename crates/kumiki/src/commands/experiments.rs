@@ -179,7 +179,8 @@ fn foresee(
     Journal::look_for_room(&output, &header, plan, args.resume).map_err(unopened)
 }
 
-/// About how many octets captures of the points have whose places are `wanted`, and that in words; nothing without captures.
+/// About how many octets captures of the points have whose places are `wanted`, and that in words; nothing without
+/// captures.
 fn captured(plan: &Plan, args: &cli::Results, wanted: impl Fn(usize) -> bool + Copy) -> Option<(f64, String)> {
     let layers = args.pcap.as_ref()?;
     let of = |snaplen| plan.captured((layers, snaplen), wanted);
@@ -280,7 +281,8 @@ fn columns(results: &[Results], output: &Output, wanted: bool) -> Result<Vec<Pat
     Ok(Vec::new())
 }
 
-/// Writes what came of it, and says where; and what could not be written beside it. `end` writes down how long all has taken until then.
+/// Writes what came of it, and says where; and what could not be written beside it. `end` writes down how long all has
+/// taken until then.
 fn write(
     results: &[Results],
     output: &Output,
@@ -415,8 +417,8 @@ pub(super) fn layout() -> Layout {
     Layout { lines: lines(|name| std::env::var(name).ok()), width: terminal_width() }
 }
 
-/// The lines of tables, where `variable` has the environment: POSIX.1-2017, section 8.2, says which variable counts. Where none is set, as in many containers, a terminal
-/// shows more than ASCII all the same.
+/// The lines of tables, where `variable` has the environment: POSIX.1-2017, section 8.2, says which variable counts.
+/// Where none is set, as in many containers, a terminal shows more than ASCII all the same.
 pub(super) fn lines(variable: impl Fn(&str) -> Option<String>) -> Lines {
     let set = |name: &&str| variable(name).filter(|value| !value.is_empty());
     let Some(locale) = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(set) else {

@@ -22,8 +22,8 @@ pub(crate) struct FitArgs {
     /// A CSV file with a column for each varied name and one for what was measured
     #[arg(value_name = "CSV")]
     pub(crate) measurements: String,
-    /// A price of the profile that may move, perhaps with its range: tcp.send, or tcp.send="100 us..1 ms"; may be given several times. Without
-    /// it those that matter do
+    /// A price of the profile that may move, perhaps with its range: tcp.send, or tcp.send="100 us..1 ms"; may be given
+    /// several times. Without it those that matter do
     #[arg(long, value_name = "NAME[=LEAST..MOST]")]
     pub(crate) free: Vec<FreePrice>,
     /// Whose prices, where hosts of the scenario have several profiles
@@ -36,8 +36,8 @@ pub(crate) struct FitArgs {
     /// goodput_mbps="TCP download (Mbit/s)"; may be given several times
     #[arg(long, value_name = "NAME=HEAD", value_parser = column)]
     pub(crate) column: Vec<(String, String)>,
-    /// The column that marks measurements which are not fitted to, but predicted: x, yes, true, on or 1 there; no, false,
-    /// off, 0 or nothing does not mark, and other words are refused
+    /// The column that marks measurements which are not fitted to, but predicted: x, yes, true, on or 1 there; no,
+    /// false, off, 0 or nothing does not mark, and other words are refused
     #[arg(long, value_name = "COLUMN", conflicts_with = "hold_every")]
     pub(crate) hold_out: Option<String>,
     /// Do so with every K-th measurement

@@ -1,4 +1,5 @@
-//! `kumiki completions` and `kumiki man`: what shells and readers are told, made from the definition of the command line.
+//! `kumiki completions` and `kumiki man`: what shells and readers are told, made from the definition of the command
+//! line.
 
 use std::path::Path;
 
@@ -13,7 +14,8 @@ use crate::cli::Cli;
 
 /// What `shell` is to load.
 pub(super) fn completions(shell: Shell) -> String {
-    // Files are scenarios, too. Bash completes those where no name fits; other shells know names alone where they know any.
+    // Files are scenarios, too. Bash completes those where no name fits; other shells know names alone where they know
+    // any.
     let mut command = if shell == Shell::Bash { with_names(Cli::command()) } else { Cli::command() };
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut command, "kumiki", &mut text);

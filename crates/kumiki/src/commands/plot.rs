@@ -14,7 +14,8 @@ use super::{Stop, lines_shown, picture, print};
 pub(crate) struct PlotArgs {
     #[command(flatten)]
     pub(crate) chosen: SourceChoice,
-    /// The horizontal axis: what is varied, a value of the rows, or a column; unless given what is varied first and has several numbers
+    /// The horizontal axis: what is varied, a value of the rows, or a column; unless given what is varied first and has
+    /// several numbers
     #[arg(long, value_name = "NAME")]
     pub(crate) x: Option<String>,
     /// The vertical axis: a value of the rows, or a column

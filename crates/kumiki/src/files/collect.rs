@@ -24,7 +24,8 @@ pub(crate) struct Options {
     /// The directory here, which is made where there is none
     #[arg(long, value_name = "DIR")]
     into: PathBuf,
-    /// Only this name; may be given several times. The directory is not listed then, so this works with filestores that have none
+    /// Only this name; may be given several times. The directory is not listed then, so this works with filestores that
+    /// have none
     #[arg(long, value_name = "NAME")]
     name: Vec<String>,
     /// The same from a file, a name on each line
@@ -36,7 +37,8 @@ pub(crate) struct Options {
     /// When a file is taken for finished; `row` for FTAM and `settled` for MMS unless given
     #[arg(long, value_name = "RULE")]
     closed: Option<Closed>,
-    /// How long size and date of a file must have been the same, from one run to another, where that says that it is finished
+    /// How long size and date of a file must have been the same, from one run to another, where that says that it is
+    /// finished
     #[arg(long, value_name = "TIME", default_value = "60s")]
     settle: String,
     /// The first and the last number that rows of names have; else all that the digits allow, from 0 where there is a 0

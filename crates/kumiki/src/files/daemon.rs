@@ -1,4 +1,5 @@
-//! Serving files below a directory, whichever protocol brings the callers: from the command line to [`kumiki_filetransfer::osi::serve`].
+//! Serving files below a directory, whichever protocol brings the callers: from the command line to
+//! [`kumiki_filetransfer::osi::serve`].
 
 use core::net::{Ipv6Addr, SocketAddr};
 use core::str::FromStr;
@@ -38,7 +39,8 @@ pub(crate) struct Serve {
     limits: Limits,
     #[command(flatten)]
     walls: walls::WallOptions,
-    /// Write what crosses the connection of the first association to this file, as pcapng, and that of others to FILE.2 and so on
+    /// Write what crosses the connection of the first association to this file, as pcapng, and that of others to FILE.2
+    /// and so on
     #[arg(long, value_name = "FILE", help_heading = "Running")]
     pcap: Option<PathBuf>,
     #[command(flatten)]
@@ -103,7 +105,8 @@ struct ListenArguments {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Who is let in")]
 struct AccessArgs {
-    /// Users and their passwords: lines that `kumiki ftamd password` makes. Nobody else may read it; SIGHUP has it read again
+    /// Users and their passwords: lines that `kumiki ftamd password` makes. Nobody else may read it; SIGHUP has it read
+    /// again
     #[arg(long, value_name = "FILE", conflicts_with = "anonymous")]
     passwords: Option<PathBuf>,
     /// Only this user of that file; ftamd takes it several times, mmsd once
@@ -130,7 +133,8 @@ struct Limits {
     /// The most octets of one file
     #[arg(long = "max-file-size", value_name = "SIZE")]
     longest_file: Option<String>,
-    /// The most memory that callers may take together; less where `ulimit -v` or the cgroup leaves less. Over half of it, callers without an association are refused
+    /// The most memory that callers may take together; less where `ulimit -v` or the cgroup leaves less. Over half of
+    /// it, callers without an association are refused
     #[arg(long, value_name = "SIZE", default_value = "128MiB")]
     memory: String,
     /// The most associations at once
@@ -138,7 +142,9 @@ struct Limits {
     associations: u16,
     #[command(flatten)]
     callers: Callers,
-    /// So many wrong passwords a minute are answered to one network (a /24 of IPv4, a /48 of IPv6), and at one user; who has the right one gets in all the same, but from a network whose guesses are so many that no more are looked at. 0: all
+    /// So many wrong passwords a minute are answered to one network (a /24 of IPv4, a /48 of IPv6), and at one user;
+    /// who has the right one gets in all the same, but from a network whose guesses are so many that no more are looked
+    /// at. 0: all
     #[arg(long = "max-tries", value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(..=10_000))]
     tries: u32,
     /// After so long without a word an association is ended

@@ -15,8 +15,8 @@ fn of_file(path: &Path) -> Result<String, Stop> {
     Ok(text.lines().next().unwrap_or_default().to_owned())
 }
 
-/// The password of `user`: of the file, else of this variable of the environment, else of the terminal where there is one. Nobody is asked where there is no
-/// user.
+/// The password of `user`: of the file, else of this variable of the environment, else of the terminal where there is
+/// one. Nobody is asked where there is no user.
 pub(crate) fn of(variable: &str, user: Option<&str>, file: Option<&Path>) -> Result<Option<Password>, Stop> {
     if let Some(path) = file {
         return Ok(Some(of_file(path)?.as_str().into()));

@@ -56,7 +56,8 @@ pub(crate) const fn status(failure: &Failure, stood: bool) -> u8 {
         (Layer::Network, _) => 3,
         (Layer::Transport | Layer::Session | Layer::Presentation | Layer::Acse, _) if stood => 7,
         (Layer::Transport | Layer::Session | Layer::Presentation | Layer::Acse, _) => 4,
-        // MMS says nothing of users, and its reject is a protocol error; errors of services say why something was not done.
+        // MMS says nothing of users, and its reject is a protocol error; errors of services say why something was not
+        // done.
         (Layer::Mms, Some(_)) if stood => 6,
         (Layer::Mms, _) if stood => 7,
         (Layer::Mms, _) => 5,
@@ -221,7 +222,8 @@ pub(crate) fn work(
     Ok(plan.outcomes)
 }
 
-/// Whether a plan was done to its end, with so many operations not begun: how the association ends then makes it no less done.
+/// Whether a plan was done to its end, with so many operations not begun: how the association ends then makes it no
+/// less done.
 fn is_done(left: usize, outcomes: &[OperationOutcome]) -> bool {
     left == 0 && outcomes.last().is_some_and(|it| it.result.is_ok())
 }
@@ -434,7 +436,8 @@ pub(crate) fn put_name(file: &Path, url: &Url) -> Result<String, Stop> {
     Ok(name)
 }
 
-/// Sends a file, or standard input. Lines that end with LF here end with CR LF there, if that `is_text`. With `resume` it goes on with what an earlier run has left, and leaves a note for another one.
+/// Sends a file, or standard input. Lines that end with LF here end with CR LF there, if that `is_text`. With `resume`
+/// it goes on with what an earlier run has left, and leaves a note for another one.
 pub(crate) fn put(
     call: &Call,
     file: &Path,

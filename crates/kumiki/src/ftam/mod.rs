@@ -49,8 +49,8 @@ enum FtamCommand {
 /// Who, and how.
 #[derive(Args, Debug)]
 struct Common {
-    /// The password is the first line of this file; else it is that of KUMIKI_FTAM_PASSWORD, else the terminal is asked where the URL
-    /// has a user
+    /// The password is the first line of this file; else it is that of KUMIKI_FTAM_PASSWORD, else the terminal is asked
+    /// where the URL has a user
     #[arg(long, value_name = "FILE")]
     password_file: Option<PathBuf>,
     #[command(flatten)]
@@ -65,8 +65,8 @@ struct Common {
 /// What becomes of a transfer that breaks.
 #[derive(Args, Debug)]
 struct Breaks {
-    /// So often another connection is made where one breaks in a transfer, to go on with that (F-RECOVER), or to begin it again where the
-    /// responder has no recovery; 0: never
+    /// So often another connection is made where one breaks in a transfer, to go on with that (F-RECOVER), or to begin
+    /// it again where the responder has no recovery; 0: never
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(..=1000))]
     retries: u32,
 }
@@ -131,7 +131,8 @@ struct Put {
     /// It is text, whose lines end as they end between systems: LF becomes CR LF
     #[arg(long, conflicts_with = "form")]
     text: bool,
-    /// Note how far it is (.FILE.kumiki-put, beside the file), and go on from there the next time, where the responder has kept what it has
+    /// Note how far it is (.FILE.kumiki-put, beside the file), and go on from there the next time, where the responder
+    /// has kept what it has
     #[arg(long)]
     resume: bool,
     /// The octets of one data element, where a file may be cut anywhere

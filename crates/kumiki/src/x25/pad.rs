@@ -37,7 +37,8 @@ Without it, selections and commands are typed: HELP shows them, Ctrl-P leads fro
 Exit status: 0 it ended as asked, 1 the call failed or was lost, 2 the command line is wrong."
 )]
 pub(crate) struct PadArgs {
-    /// Whom to call: an X.121 address; before it facilities as in R,G12-, behind it D and up to 12 characters of user data
+    /// Whom to call: an X.121 address; before it facilities as in R,G12-, behind it D and up to 12 characters of user
+    /// data
     #[arg(value_name = "CALL", conflicts_with_all = ["listen", "answer"])]
     call: Option<String>,
     /// With --answer: the program that each call gets, on a pseudo terminal of its own
@@ -72,7 +73,8 @@ struct NetworkArguments {
     /// The most calls at a time with COMMAND (others are cleared), 16, or terminals with --listen (others wait)
     #[arg(long = "max-calls", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
     most: Option<u16>,
-    /// With COMMAND or --listen: the most memory that callers may take together, 128MiB; less where `ulimit -v` or the cgroup leaves less
+    /// With COMMAND or --listen: the most memory that callers may take together, 128MiB; less where `ulimit -v` or the
+    /// cgroup leaves less
     #[arg(long, value_name = "SIZE", help_heading = "Limits")]
     memory: Option<String>,
     /// Octets of a packet that are asked for
@@ -100,7 +102,8 @@ struct NetworkArguments {
 struct Limits {
     #[command(flatten)]
     callers: Callers,
-    /// With COMMAND: a call by which nothing has come for so long is ended; with --listen: a terminal by which nothing has crossed; forever: it stays; 1h unless given
+    /// With COMMAND: a call by which nothing has come for so long is ended; with --listen: a terminal by which nothing
+    /// has crossed; forever: it stays; 1h unless given
     #[arg(long, value_name = "TIME")]
     idle: Option<String>,
 }
@@ -115,7 +118,8 @@ struct TerminalArguments {
     /// Parameters that are different: 2:0,3:2; with COMMAND, those that the callers' PADs are set to
     #[arg(long, value_name = "N:VALUE,...")]
     set: Option<String>,
-    /// How long a call goes on in which the host is silent after the end of standard input; forever: until the host clears it; 2 s unless given
+    /// How long a call goes on in which the host is silent after the end of standard input; forever: until the host
+    /// clears it; 2 s unless given
     #[arg(long, value_name = "TIME")]
     linger: Option<String>,
     /// Let a host have the PAD call another (reselection)
@@ -152,7 +156,8 @@ impl Journal for StderrJournal {
 }
 
 impl PadArgs {
-    /// Refuses what would be of no use: what is about many callers where there is one terminal, and what is about a terminal where there is none.
+    /// Refuses what would be of no use: what is about many callers where there is one terminal, and what is about a
+    /// terminal where there is none.
     fn check(&self) -> Result<(), Stop> {
         let (reach, behave, limits) = (&self.reach, &self.behave, &self.limits);
         let has_program = !self.command.is_empty();

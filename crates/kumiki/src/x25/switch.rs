@@ -32,7 +32,8 @@ pub(super) struct SwitchArgs {
     pcap_most: String,
     #[command(flatten)]
     walls: crate::walls::WallOptions,
-    /// The most memory that calls may take together; less where `ulimit -v` or the cgroup leaves less. Over half of it, new calls are cleared with network congestion
+    /// The most memory that calls may take together; less where `ulimit -v` or the cgroup leaves less. Over half of it,
+    /// new calls are cleared with network congestion
     #[arg(long, value_name = "SIZE", default_value = "128MiB", help_heading = "Limits")]
     memory: String,
     #[command(flatten)]

@@ -1,20 +1,24 @@
-//! "TCP in the OS", the fourth curve of paper 3's figure 3: Linux's own TCP with a window that is known, through `kumiki delay`, and
-//! beside it Kumiki's TCP in virtual time (the scenario `delayed-line`) with the same window, rate, delay and MTU.
+//! "TCP in the OS", the fourth curve of paper 3's figure 3: Linux's own TCP with a window that is known, through
+//! `kumiki delay`, and beside it Kumiki's TCP in virtual time (the scenario `delayed-line`) with the same window, rate,
+//! delay and MTU.
 //!
 //! ```text
 //! Linux, which sends --- d0 --- kumiki delay: 36 Mb/s, a delay --- d1 --- Linux, which reads, in a namespace of its own
 //! ```
 //!
-//! The window is what the reader advertises, and is read from the packets on `d0`: a receive buffer that neither grows nor
-//! shrinks, and no window scaling. Congestion control (Reno) does not limit, since nothing is lost. The rate is that of octets of the
-//! middle of a transfer: from when the first [`SETTLED`] windows have been read, so that slow start does not matter.
+//! The window is what the reader advertises, and is read from the packets on `d0`: a receive buffer that neither grows
+//! nor shrinks, and no window scaling. Congestion control (Reno) does not limit, since nothing is lost. The rate is
+//! that of octets of the middle of a transfer: from when the first [`SETTLED`] windows have been read, so that slow
+//! start does not matter.
 //!
-//! What is judged is what makes the curve, and not how fast this machine is: Linux fills the window with whole segments, as the virtual one
-//! does, never goes beyond what was advertised, nothing is lost on the way, and the box delays by what it was told. The rates of both are told, and
-//! how small the window was while the reader had no time to read.
+//! What is judged is what makes the curve, and not how fast this machine is: Linux fills the window with whole
+//! segments, as the virtual one does, never goes beyond what was advertised, nothing is lost on the way, and the box
+//! delays by what it was told. The rates of both are told, and how small the window was while the reader had no time to
+//! read.
 //!
-//! Usually it is two delays, at which the window decides and not the machine. With `--full` it is all of them, the median of three
-//! transfers each. With `KUMIKI_CURVE=DIR`, DIR an absolute path, the points are written there, as a table and as a figure.
+//! Usually it is two delays, at which the window decides and not the machine. With `--full` it is all of them, the
+//! median of three transfers each. With `KUMIKI_CURVE=DIR`, DIR an absolute path, the points are written there, as a
+//! table and as a figure.
 
 use std::fmt::Write as _;
 use std::io::{ErrorKind, Read as _, Write as _};
@@ -50,8 +54,8 @@ const ACKNOWLEDGMENT: u64 = 52;
 /// The content of a full segment: 1500 octets without 40 of headers and 12 of timestamps.
 const SEGMENT: u64 = 1448;
 
-/// The reader's receive buffer. Linux lets the window have about 0.6 of it with packets of this size: 36 segments, as many as fit
-/// into the 53,000 octets of the paper. What it comes to is measured.
+/// The reader's receive buffer. Linux lets the window have about 0.6 of it with packets of this size: 36 segments, as
+/// many as fit into the 53,000 octets of the paper. What it comes to is measured.
 const BUFFER: &str = "88000";
 
 /// After so many windows a transfer is measured, and for at least so many.
@@ -65,8 +69,8 @@ const LEAST_SECONDS: u64 = 2;
 const ALL: [u64; 8] = [0, 2, 5, 10, 20, 50, 100, 200];
 const FEW: [u64; 2] = [20, 100];
 
-/// How often a transfer is carried again of which not all packets were seen: on a machine so busy that packets find no room in the
-/// watch's queue there is nothing to judge.
+/// How often a transfer is carried again of which not all packets were seen: on a machine so busy that packets find no
+/// room in the watch's queue there is nothing to judge.
 const WATCHES: u32 = 5;
 
 pub(crate) fn cases(full: bool) -> Vec<Case> {
@@ -124,7 +128,8 @@ impl Pair {
                 self.in_flight
             ));
         }
-        // Where the window decides in virtual time, too: less than it by a part of a segment at most, since a part may wait for more.
+        // Where the window decides in virtual time, too: less than it by a part of a segment at most, since a part may
+        // wait for more.
         let virtually = self.virtually_in_flight();
         let least = whole.saturating_sub(SEGMENT) as f64;
         let agrees = (least..=whole as f64).contains(&virtually);
@@ -132,7 +137,8 @@ impl Pair {
             .then(|| format!("{virtually:.0} octets are in flight in virtual time, and {whole} with Linux"))
     }
 
-    /// What is under way in virtual time: the rate, times the delay and the time of a segment and of its acknowledgment on the line.
+    /// What is under way in virtual time: the rate, times the delay and the time of a segment and of its acknowledgment
+    /// on the line.
     fn virtually_in_flight(&self) -> f64 {
         let on_the_line = 8.0 * (MTU + ACKNOWLEDGMENT) as f64 / BITS_PER_SECOND as f64;
         let round_trip = self.rtt_ms as f64 / 1e3 + on_the_line;

@@ -4,8 +4,8 @@
 //! Linux --- d0 --- kumiki delay --- d1 --- Linux, the peer, in a namespace of its own
 //! ```
 //!
-//! The box makes both interfaces; one is moved to the peer's namespace then. That takes `ip` of iproute2; where that is absent
-//! nothing is tested here, which is said, unless `KUMIKI_REQUIRE_NETNS` is set.
+//! The box makes both interfaces; one is moved to the peer's namespace then. That takes `ip` of iproute2; where that is
+//! absent nothing is tested here, which is said, unless `KUMIKI_REQUIRE_NETNS` is set.
 
 use std::io::{BufRead as _, BufReader, ErrorKind};
 use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};

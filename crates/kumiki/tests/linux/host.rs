@@ -78,8 +78,8 @@ pub(crate) fn sysctl_if_there(name: &str, value: &str) -> Said<bool> {
     }
 }
 
-/// Has a socket use this congestion control. A sysctl would not do: in a namespace it takes only what the kernel has marked as
-/// harmless, and a socket takes more.
+/// Has a socket use this congestion control. A sysctl would not do: in a namespace it takes only what the kernel has
+/// marked as harmless, and a socket takes more.
 pub(crate) fn control(stream: &TcpStream, controller: &str) -> Said<()> {
     sockopt::set_tcp_congestion(stream, controller).map_err(|why| format!("TCP_CONGESTION {controller}: {why}"))?;
     let uses = sockopt::tcp_congestion(stream).map_err(when("TCP_CONGESTION"))?;
@@ -141,8 +141,8 @@ impl Kumiki {
         if event["event"] == name { Ok(event) } else { Err(format!("kumiki said {event} instead of \"{name}\"")) }
     }
 
-    /// As [`Kumiki::event`], of what may take longer, for as long as `moved` says that more octets have moved than before, and no more than `most`: so the
-    /// end depends on octets, and not on how busy the machine is.
+    /// As [`Kumiki::event`], of what may take longer, for as long as `moved` says that more octets have moved than
+    /// before, and no more than `most`: so the end depends on octets, and not on how busy the machine is.
     pub(crate) fn event_while(&self, name: &str, most: u64, moved: impl Fn() -> Said<u64>) -> Said<Value> {
         let mut before = 0;
         loop {
@@ -198,8 +198,8 @@ pub(crate) fn call() -> Said<TcpStream> {
     prepare(stream.map_err(when("connect"))?)
 }
 
-/// Linux finds out in its own time whether an IPv6 address of a new device is free, and until then nothing can be sent from
-/// it: `action` is tried until that is not what is wrong.
+/// Linux finds out in its own time whether an IPv6 address of a new device is free, and until then nothing can be sent
+/// from it: `action` is tried until that is not what is wrong.
 pub(crate) fn once_we_have_an_address<T>(action: impl Fn() -> io::Result<T>) -> io::Result<T> {
     kumiki_watchdog::minute();
     loop {

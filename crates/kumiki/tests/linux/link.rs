@@ -4,7 +4,8 @@
 //! this program once more -- kumiki0 == path == gateway -- lo of this case's namespace -- this program
 //! ```
 //!
-//! Each case has a namespace in which `kumiki link` makes another one. In it the program is this one, as a client by the sockets of the standard library.
+//! Each case has a namespace in which `kumiki link` makes another one. In it the program is this one, as a client by
+//! the sockets of the standard library.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
@@ -360,7 +361,8 @@ fn scheduled() -> Said<String> {
     Ok(said.trim().to_owned())
 }
 
-/// As `nobody`, where this is root and may become so: with a node of the device that everybody may open, as udev makes it.
+/// As `nobody`, where this is root and may become so: with a node of the device that everybody may open, as udev makes
+/// it.
 fn ordinary() -> Said<String> {
     let listener = listen()?;
     let directory = tempfile::tempdir().map_err(when("a directory"))?;
@@ -382,7 +384,8 @@ fn ordinary() -> Said<String> {
 /// The status of [`as_nobody`] where this is not root outside of namespaces.
 pub(crate) const NOT_ROOT: i32 = 77;
 
-/// A shell that does `line` in `directory`, which is open to all, as a user who has no rights; `kumiki` and this program, as `itself`, are there.
+/// A shell that does `line` in `directory`, which is open to all, as a user who has no rights; `kumiki` and this
+/// program, as `itself`, are there.
 pub(crate) fn as_nobody(directory: &Path, line: &str) -> Said<Command> {
     let open = std::fs::Permissions::from_mode(0o777);
     std::fs::set_permissions(directory, open).map_err(when("a directory"))?;

@@ -104,7 +104,8 @@ fn with_file<T>(text: &str, run: impl FnOnce(&Path) -> Said<T>) -> Said<T> {
     run(&file)
 }
 
-/// Connecting takes a round trip of the line, the answer its time on the line; both are lower bounds. What has crossed is told.
+/// Connecting takes a round trip of the line, the answer its time on the line; both are lower bounds. What has crossed
+/// is told.
 fn meet() -> Said<String> {
     with_file(PAIR, |file| {
         let set = [at("client")?, at("server")?, "host.server.real.background=true".to_owned()];
@@ -123,7 +124,8 @@ fn meet() -> Said<String> {
     })
 }
 
-/// On a line that loses nothing one host gets what the other one has sent, and nobody changes it. What is under way at the end does not arrive.
+/// On a line that loses nothing one host gets what the other one has sent, and nobody changes it. What is under way at
+/// the end does not arrive.
 fn captured() -> Said<String> {
     with_file(PAIR, |file| {
         let pcap = file.with_file_name("live.pcapng");
@@ -385,7 +387,8 @@ fn lost() -> Said<String> {
     })
 }
 
-/// The client writes and goes, and the server, which is in the background, says how much has come: more than a line carries at once is under way then.
+/// The client writes and goes, and the server, which is in the background, says how much has come: more than a line
+/// carries at once is under way then.
 fn farewell() -> Said<String> {
     with_file(PAIR, |file| {
         let (itself, came) = (std::env::current_exe().map_err(when("this program"))?, file.with_file_name("came"));
@@ -401,8 +404,8 @@ fn farewell() -> Said<String> {
     })
 }
 
-/// What ends without what it has started: a shell that waits for it and hears the signal; one whose other half does not hear it; one that is waited for;
-/// those that start a daemon, which is in a session of its own.
+/// What ends without what it has started: a shell that waits for it and hears the signal; one whose other half does not
+/// hear it; one that is waited for; those that start a daemon, which is in a session of its own.
 fn left_behind() -> Said<String> {
     let deaf = "(trap '' TERM; : >deaf; exec sleep 654) & wait";
     let wait_for_it = "until [ -e deaf ]; do :; done";
@@ -453,7 +456,8 @@ fn ordinary() -> Said<String> {
     Ok("nothing is left".to_owned())
 }
 
-/// A terminal at which Ctrl-C is typed at each line that comes: of the attached program nothing is left, and the other one would go on for a while.
+/// A terminal at which Ctrl-C is typed at each line that comes: of the attached program nothing is left, and the other
+/// one would go on for a while.
 fn keys() -> Said<String> {
     if Command::new("script").arg("--version").stdout(Stdio::null()).status().is_err() {
         return Ok(ABSENT.to_owned());

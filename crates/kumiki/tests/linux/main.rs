@@ -6,13 +6,13 @@
 //! cargo test -p kumiki --test linux -- NAME               only what has NAME in its name
 //! ```
 //!
-//! The namespace is made by `unshare` of util-linux, with a user namespace around it where we are not root. In it this program
-//! runs once more: it is the peer, by the sockets of the standard library, and starts `kumiki`. What each side sent and got is
-//! hashed at both ends. Nothing leaves the namespace, and every wait in it ends within a minute. No verdict depends on how fast the machine is:
-//! times are told, and judged in virtual time or not at all.
+//! The namespace is made by `unshare` of util-linux, with a user namespace around it where we are not root. In it this
+//! program runs once more: it is the peer, by the sockets of the standard library, and starts `kumiki`. What each side
+//! sent and got is hashed at both ends. Nothing leaves the namespace, and every wait in it ends within a minute. No
+//! verdict depends on how fast the machine is: times are told, and judged in virtual time or not at all.
 //!
-//! Where no namespace or TUN device can be had nothing is tested, which is said aloud; with `KUMIKI_REQUIRE_NETNS` set to
-//! anything, as `./check` sets it, that is a failure.
+//! Where no namespace or TUN device can be had nothing is tested, which is said aloud; with `KUMIKI_REQUIRE_NETNS` set
+//! to anything, as `./check` sets it, that is a failure.
 
 #![allow(
     missing_docs,
@@ -43,8 +43,8 @@ use std::sync::Mutex;
 /// One thing that is tested.
 struct Case {
     name: String,
-    /// In how many namespaces it may be tried: more than one where two things must meet in time to be seen at all, and the machine
-    /// may have been busy.
+    /// In how many namespaces it may be tried: more than one where two things must meet in time to be seen at all, and
+    /// the machine may have been busy.
     tries: u32,
     /// Says what it did, or why it failed; runs inside the namespace.
     run: Box<dyn Fn() -> Result<String, String> + Send + Sync>,

@@ -1,6 +1,8 @@
-//! Congestion marks (ECN): the line between the two marks, and Linux's own counters tell what came and what it was told.
+//! Congestion marks (ECN): the line between the two marks, and Linux's own counters tell what came and what it was
+//! told.
 //!
-//! Accurate feedback (RFC 9768) needs a kernel whose `tcp_ecn` takes 3. Where it does not, that is said, and nothing is tested.
+//! Accurate feedback (RFC 9768) needs a kernel whose `tcp_ecn` takes 3. Where it does not, that is said, and nothing is
+//! tested.
 
 use std::net::Shutdown;
 

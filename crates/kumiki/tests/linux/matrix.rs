@@ -1,7 +1,8 @@
 //! Transfers on a bad line: loss, reordering, three options on and off, and who sends.
 //!
-//! All combinations are run. Two more choices alternate with them, so that each meets each of the others: who calls, and whether
-//! it is Linux or Kumiki that has an option switched off. Over IPv6 the same again, of which the quick form runs every eleventh.
+//! All combinations are run. Two more choices alternate with them, so that each meets each of the others: who calls,
+//! and whether it is Linux or Kumiki that has an option switched off. Over IPv6 the same again, of which the quick form
+//! runs every eleventh.
 
 use std::net::Shutdown;
 
@@ -16,16 +17,17 @@ const LOSS: [&str; 3] = ["0", "0.01", "0.05"];
 /// Where frames are reordered, so many are held back for so long: up to some hundred others overtake them.
 const REORDER: [&str; 2] = ["reorder=0.02", "reorder_by=1 ms"];
 
-/// The least retransmission time-out of this end. Round trips in a namespace take some ten microseconds, and at 5 % loss the usual
-/// 200 ms would be nearly all that a transfer consists of.
+/// The least retransmission time-out of this end. Round trips in a namespace take some ten microseconds, and at 5 %
+/// loss the usual 200 ms would be nearly all that a transfer consists of.
 const RTO_MIN: &str = "tcp.rto.minimum=5 ms";
 
-/// The same for Linux, and two more. Without timestamps it may not take a round-trip time from what was sent twice (Karn's
-/// algorithm), so that with much under way and 5 % loss its time-out doubles to minutes. And it gives up after as long as `tcp_retries2` time-outs in a row would take, 14 s with this
-/// greatest one, but counts from the first retransmission of a recovery: without SACK at 5 % loss one recovery can last that
-/// long while data arrive all the time, and the second time-out in a row is then taken for the end of the peer (with 3 in place
-/// of 15 each such transfer of 64 MiB ended so). The first came with Linux 6.11, the second with 6.15: what Linux sends without them takes
-/// up to forty times as long, and is less.
+/// The same for Linux, and two more. Without timestamps it may not take a round-trip time from what was sent twice
+/// (Karn's algorithm), so that with much under way and 5 % loss its time-out doubles to minutes. And it gives up after
+/// as long as `tcp_retries2` time-outs in a row would take, 14 s with this greatest one, but counts from the first
+/// retransmission of a recovery: without SACK at 5 % loss one recovery can last that long while data arrive all the
+/// time, and the second time-out in a row is then taken for the end of the peer (with 3 in place of 15 each such
+/// transfer of 64 MiB ended so). The first came with Linux 6.11, the second with 6.15: what Linux sends without them
+/// takes up to forty times as long, and is less.
 const LINUX_SETTINGS: [(&str, &str); 3] =
     [("tcp_rto_min_us", "5000"), ("tcp_rto_max_ms", "1000"), ("tcp_retries2", "255")];
 

@@ -1,7 +1,7 @@
 //! Super-segments: what crosses the device as one of many packets, and as single packets, both ways.
 //!
-//! Linux judges what Kumiki writes: a checksum left to it, sizes and headers of super-segments. What it hands over is judged by the
-//! content, and by counters that say whether there were super-segments at all.
+//! Linux judges what Kumiki writes: a checksum left to it, sizes and headers of super-segments. What it hands over is
+//! judged by the content, and by counters that say whether there were super-segments at all.
 
 use std::net::Shutdown;
 

@@ -106,7 +106,8 @@ fn routed(protocol: &str) -> Said<String> {
     seen
 }
 
-/// What tshark says of a capture of `octets`: as many packets and super-segments as these need at least, and no wrong sum.
+/// What tshark says of a capture of `octets`: as many packets and super-segments as these need at least, and no wrong
+/// sum.
 fn seen(protocol: &str, path: &str, octets: u64) -> Said<String> {
     // The router has taken one from the TTL of each packet and mended the header's sum.
     let (all, wrong) = match protocol {

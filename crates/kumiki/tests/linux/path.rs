@@ -5,8 +5,8 @@
 //!        1500 octets                      1400 octets
 //! ```
 //!
-//! The router says what is too big, or is kept from it by a rule for packets of its own. The network is set up by `ip` of
-//! iproute2; where that is absent nothing is tested here, which is said, unless `KUMIKI_REQUIRE_NETNS` is set.
+//! The router says what is too big, or is kept from it by a rule for packets of its own. The network is set up by `ip`
+//! of iproute2; where that is absent nothing is tested here, which is said, unless `KUMIKI_REQUIRE_NETNS` is set.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -92,8 +92,8 @@ pub(crate) fn needed(arguments: &str) -> Said<String> {
     ip(arguments)?.ok_or_else(|| "ip has gone".to_owned())
 }
 
-/// Waits until `device` carries packets. The kernel takes up to a second to notice that the other end is up, and drops all
-/// that goes there before, such as the first SYN.
+/// Waits until `device` carries packets. The kernel takes up to a second to notice that the other end is up, and drops
+/// all that goes there before, such as the first SYN.
 fn carries(device: &str) -> Said<()> {
     kumiki_watchdog::minute();
     while !needed(&format!("-o link show {device}"))?.contains("state UP") {}
@@ -157,8 +157,8 @@ pub(crate) fn peer() -> ExitCode {
         let mut lines = std::io::stdin().lines();
         let mut next = || lines.next().ok_or("nothing more")?.map_err(when("input"));
         use_addresses_at_once()?;
-        // After a probe has failed the next one waits for as many round trips as the window has segments: a small window, and
-        // many round trips.
+        // After a probe has failed the next one waits for as many round trips as the window has segments: a small
+        // window, and many round trips.
         sysctl("tcp_rmem", "4096 49152 49152")?;
         println!("begun");
         if next()? == "ipv6" {

@@ -1,5 +1,6 @@
-//! The scripts of `scripts/` that apply to Linux: its sockets do what our stack does in virtual time, in the same order. When they do it
-//! is judged by `kumiki script --against linux` alone, within the tolerance that a script states: here the machine may be busy.
+//! The scripts of `scripts/` that apply to Linux: its sockets do what our stack does in virtual time, in the same
+//! order. When they do it is judged by `kumiki script --against linux` alone, within the tolerance that a script
+//! states: here the machine may be busy.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,7 +10,8 @@ use kumiki_script::{Linux, Script};
 use crate::Case;
 use crate::host::Said;
 
-/// The peer that this process is acts at times of the script: one that is held up for longer than a timer of Linux's runs comes too late.
+/// The peer that this process is acts at times of the script: one that is held up for longer than a timer of Linux's
+/// runs comes too late.
 const TRIES: u32 = 5;
 
 /// How much earlier or later than in the script anything may be.

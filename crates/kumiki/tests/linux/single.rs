@@ -1,4 +1,5 @@
-//! What is looked at once: echoes of ICMP, refused connections, each way to end one, many at once, and tshark's opinion.
+//! What is looked at once: echoes of ICMP, refused connections, each way to end one, many at once, and tshark's
+//! opinion.
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{Shutdown, TcpStream, UdpSocket};
@@ -169,9 +170,9 @@ fn half_close_of_ours() -> Said<String> {
     done()
 }
 
-/// Each end sends its FIN before it can have seen the other's. The line takes 300 ms each way. For Linux, which calls, the
-/// connection stands that much earlier: Kumiki hears so and sends its FIN 300 ms later, and Linux sees that after 600 ms. It
-/// sends its own in between.
+/// Each end sends its FIN before it can have seen the other's. The line takes 300 ms each way. For Linux, which calls,
+/// the connection stands that much earlier: Kumiki hears so and sends its FIN 300 ms later, and Linux sees that after
+/// 600 ms. It sends its own in between.
 fn simultaneous_close() -> Said<String> {
     let pcap = std::env::temp_dir().join(format!("kumiki-simultaneous-{}.pcapng", std::process::id()));
     let path = pcap.to_string_lossy().into_owned();
@@ -292,8 +293,8 @@ fn ctrl_c() -> Said<String> {
     done()
 }
 
-/// The only judge of checksums that is neither side's. Loss-free, so tshark should find nothing lost or malformed; what it thinks
-/// of retransmissions depends on how busy the machine is.
+/// The only judge of checksums that is neither side's. Loss-free, so tshark should find nothing lost or malformed; what
+/// it thinks of retransmissions depends on how busy the machine is.
 fn tshark() -> Said<String> {
     let pcap = std::env::temp_dir().join(format!("kumiki-linux-{}.pcapng", std::process::id()));
     let path = pcap.to_string_lossy().into_owned();

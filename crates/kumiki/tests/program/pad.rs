@@ -37,7 +37,8 @@ fn host(command: &[&str]) -> Listener {
     listens(&arguments)
 }
 
-/// Whether this process was started so that hang-ups are nothing to it, as `nohup` does: then they are nothing to what it starts.
+/// Whether this process was started so that hang-ups are nothing to it, as `nohup` does: then they are nothing to what
+/// it starts.
 fn ignores_hangups() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();

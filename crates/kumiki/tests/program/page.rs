@@ -245,7 +245,8 @@ fn a_browser_zooms_a_figure_by_mouse_by_keys_and_by_buttons() {
     );
 }
 
-/// A phone: a figure is there as a whole, with letters that can be read, packets scroll by themselves, and the page does not.
+/// A phone: a figure is there as a whole, with letters that can be read, packets scroll by themselves, and the page
+/// does not.
 #[test]
 fn a_narrow_screen_has_no_page_that_scrolls_sideways() {
     let (folder, page) = ran("page-narrow");

@@ -78,7 +78,8 @@ fn differences(folder: &Path, command: &str, shown: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// Runs the commands of the pages in the folder `name` of the book; says what is not as they show, and how many there were.
+/// Runs the commands of the pages in the folder `name` of the book; says what is not as they show, and how many there
+/// were.
 fn tried(name: &str) -> (Vec<String>, usize) {
     kumiki_watchdog::minute();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

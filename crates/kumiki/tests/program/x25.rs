@@ -106,7 +106,8 @@ fn files_go_over_xot_through_the_switch() {
     };
     let packets = String::from_utf8_lossy(&read.stdout).lines().count();
     assert!(packets > 1000, "{packets} packets: {read:?}");
-    // The circuits of both ports have one channel, by which tshark puts their packets together, and calls what comes of it malformed.
+    // The circuits of both ports have one channel, by which tshark puts their packets together, and calls what comes of
+    // it malformed.
     let alone = ["--disable-protocol", "cotp"];
     let wrong = ["-r", path, "-Y", "_ws.malformed || _ws.expert.severity == error"];
     let malformed = system("tshark", &[&wrong[..], &alone].concat());

@@ -23,7 +23,8 @@ pub(in crate::protocol) const DISSECTOR: Dissector = Dissector {
     dissect,
 };
 
-/// Where options may stand for a name, by the bit of the option that says so (RFC 2132 section 9.3): in this order they are read.
+/// Where options may stand for a name, by the bit of the option that says so (RFC 2132 section 9.3): in this order they
+/// are read.
 const FIELDS: [(u8, usize, usize); 2] = [(1, 108, 128), (2, 44, 64)];
 
 fn dissect(reading: &mut Reading<'_>) {

@@ -69,7 +69,8 @@ fn dissect(reading: &mut Reading<'_>) {
     reading.follow(&keys, len, total.saturating_sub(len));
 }
 
-/// Whether what TCP carries from `at` on is TPKT wherever it goes: responders are on many ports. A CR, a CC or a DT of class 0 in its packet is no accident.
+/// Whether what TCP carries from `at` on is TPKT wherever it goes: responders are on many ports. A CR, a CC or a DT of
+/// class 0 in its packet is no accident.
 fn is_tpkt(reading: &mut Reading<'_>, at: usize) -> bool {
     let Some(stream) = reading.around.stream.filter(|_| !reading.around.quoted) else {
         return false;
@@ -119,7 +120,8 @@ fn without_options(reading: &Reading<'_>) -> Option<(Header, usize)> {
     (reading.octets().len() < len && len <= reading.total()).then_some((header, len))
 }
 
-/// What an error message quotes ends after 8 octets, and these say which connection it is about; a capture may end within the options.
+/// What an error message quotes ends after 8 octets, and these say which connection it is about; a capture may end
+/// within the options.
 fn cut(reading: &mut Reading<'_>, why: &Malformed) {
     if let Some((header, len)) = without_options(reading) {
         let recorded = reading.octets().len();

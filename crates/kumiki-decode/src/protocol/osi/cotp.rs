@@ -6,9 +6,11 @@
 //! | Found | in [`crate::protocol::osi::tpkt`] |
 //! | Left out | classes 1 to 4; whether references and sizes fit what was agreed |
 //!
-//! Where nothing but the user data of a call of X.25 said that this is ISO transport, octets that no TPDU begins with are data.
+//! Where nothing but the user data of a call of X.25 said that this is ISO transport, octets that no TPDU begins with
+//! are data.
 //!
-//! What a DT without EOT carries is kept until the TSDU is whole. It is taken for session where it begins as one TSDU of session can.
+//! What a DT without EOT carries is kept until the TSDU is whole. It is taken for session where it begins as one TSDU
+//! of session can.
 
 use kumiki_octets::text::counted;
 use kumiki_wire::osi::cotp::{Cause, Connection, Tpdu, header_len, is_begun, parameter, reason};

@@ -222,8 +222,8 @@ impl Walk {
     }
 }
 
-/// Who reads a value: whom its abstract syntax names. Where the beginning of the connection was not seen, what looks like association control
-/// is taken for it.
+/// Who reads a value: whom its abstract syntax names. Where the beginning of the connection was not seen, what looks
+/// like association control is taken for it.
 fn keys(syntax: Option<kumiki_osi_service::Oid>, value: &Element<'_>) -> Vec<Key> {
     if let Some(oid) = syntax {
         return vec![Key::AbstractSyntax(oid)];

@@ -6,7 +6,8 @@
 //! | Found | link types 161 and 162, which are for private use and which Kumiki uses for MAPOS version 1 and MAPOS 16 |
 //! | Left out | the number of the switch in an address: how many bits it has, only the network knows |
 //!
-//! Nothing in the octets tells MAPOS from PPP, so frames in captures of PPP or HDLC are never taken for MAPOS: `--as mapos` says it.
+//! Nothing in the octets tells MAPOS from PPP, so frames in captures of PPP or HDLC are never taken for MAPOS:
+//! `--as mapos` says it.
 
 use kumiki_octets::text::counted;
 use kumiki_wire::Malformed;

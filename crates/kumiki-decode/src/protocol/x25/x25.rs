@@ -6,9 +6,9 @@
 //! | Found | by name: in I frames of LAPB, and in XOT |
 //! | Left out | packet sequences where nothing says which way a packet goes, or where circuits of several calls have one number; the packets are data then |
 //!
-//! Packets with M are put together by call and direction. The direction is that of the connection of TCP, of the address of LAPB, or
-//! what the capture says.
-//! What a call carries is known by its call user data, where the capture has it: ISO transport (03 01 01 00), a PAD (01 00 00 00).
+//! Packets with M are put together by call and direction. The direction is that of the connection of TCP, of the
+//! address of LAPB, or what the capture says. What a call carries is known by its call user data, where the capture has
+//! it: ISO transport (03 01 01 00), a PAD (01 00 00 00).
 
 use kumiki_octets::text::counted;
 use kumiki_osi_service::x25::{CauseField, Facility, diagnostic_text};
@@ -149,7 +149,8 @@ fn protocol(call_user_data: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// The user data of a DATA packet: a sequence is read when it is whole. `numbers`: P(S), and how many of them there are.
+/// The user data of a DATA packet: a sequence is read when it is whole. `numbers`: P(S), and how many of them there
+/// are.
 fn user_data(reading: &mut Reading<'_>, channel: u16, at: usize, (ps, count): (u8, u8), more: bool) {
     let (total, stream) = (reading.total(), reading.around.stream);
     let len = total.saturating_sub(at);
@@ -210,7 +211,8 @@ fn user_data(reading: &mut Reading<'_>, channel: u16, at: usize, (ps, count): (u
     sequence(reading, keys, place, at, more);
 }
 
-/// What the user data of a call says of it, its users may do or not: ISO transport it is from the first TPDU on. `octets` of `total` come next.
+/// What the user data of a call says of it, its users may do or not: ISO transport it is from the first TPDU on.
+/// `octets` of `total` come next.
 fn announced(reading: &mut Reading<'_>, place: CallKey, octets: &[u8], total: usize) {
     let packet = reading.around.packet;
     let Some(call) = reading.state.calls.call(place, packet) else {

@@ -1,14 +1,16 @@
 //! Going on with a transfer whose association broke: F-RECOVER on another one (ISO 8571-3, recalled).
 //!
-//! Nothing is lost on an association that stands, so there is nothing to restart there: what breaks is the association. A file that was opened with
-//! recovery has a number by which the responder keeps what it had of the transfer, and checkpoints by which both know how far it had come. Where one side
-//! has secured fewer, the fewer count.
+//! Nothing is lost on an association that stands, so there is nothing to restart there: what breaks is the association.
+//! A file that was opened with recovery has a number by which the responder keeps what it had of the transfer, and
+//! checkpoints by which both know how far it had come. Where one side has secured fewer, the fewer count.
 //!
-//! Where the responder does not go on, the transfer is started over on the association that stands by then: it has forgotten, has another file there by now, or
-//! has no recovery. What was moved before counts for nothing then, and whose side the file is on compares. What was to be added to a file is not, nor, within one
-//! run, what was to be a new one: the responder may have added or made it, and only its answer was lost. By another run a new one is: it is refused where it was made.
-//! That something is being added is noted before its first octet is sent, so that another run knows of the doubt. A responder that never had recovery is called again likewise, and the
-//! transfer started over at once.
+//! Where the responder does not go on, the transfer is started over on the association that stands by then: it has
+//! forgotten, has another file there by now, or has no recovery. What was moved before counts for nothing then, and
+//! whose side the file is on compares. What was to be added to a file is not, nor, within one run, what was to be a new
+//! one: the responder may have added or made it, and only its answer was lost. By another run a new one is: it is
+//! refused where it was made. That something is being added is noted before its first octet is sent, so that another
+//! run knows of the doubt. A responder that never had recovery is called again likewise, and the transfer started over
+//! at once.
 
 use kumiki_osi_service::ftam::AccessRequest;
 use kumiki_osi_service::ftam::file::{OpenResponse, RecoverRequest, RecoverResponse, RecoveryMode};
@@ -30,7 +32,8 @@ impl Client {
         self.broken.as_ref().map(|Broken(failure)| failure)
     }
 
-    /// Another association is wanted, and could not be had for this reason. It is tried again as often as the settings say.
+    /// Another association is wanted, and could not be had for this reason. It is tried again as often as the settings
+    /// say.
     pub fn on_missed(&mut self, why: Failure) {
         if self.forget_broken().is_some() {
             self.on_lost(why);
@@ -188,7 +191,8 @@ impl Run {
     /// Whether it was interrupted, the responder does not go on with it, and starting over does no harm.
     fn is_refused(&self) -> bool {
         let code = self.failure.as_ref().and_then(|failure| failure.code);
-        // Who gives the command once more to go on with what an earlier run has left wants it all the same, but for what may be there twice then.
+        // Who gives the command once more to go on with what an earlier run has left wants it all the same, but for
+        // what may be there twice then.
         let is_harmless = self.may_be_repeated() || self.resuming && !self.operation.adds();
         is_harmless && self.is_lost(code)
     }
@@ -245,7 +249,8 @@ impl Run {
         moves && can && self.failure.is_none()
     }
 
-    /// The file is open again: the transfer goes on from a checkpoint that both have. Gives how many octets are moved once more.
+    /// The file is open again: the transfer goes on from a checkpoint that both have. Gives how many octets are moved
+    /// once more.
     pub(super) fn recovered(&mut self, response: &RecoverResponse, units: FunctionalUnits) -> u64 {
         let point = usize::try_from(response.recovery_point);
         let has = self.floor..=self.points.len();

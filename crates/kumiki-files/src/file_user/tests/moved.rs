@@ -307,7 +307,8 @@ fn what_is_added_to_a_file_is_not_added_twice() {
     assert_eq!(stored(&mut graph), b"old");
 }
 
-/// The next run knows no more than this one whether it was added: the responder forgets what it has added, and what it has given up.
+/// The next run knows no more than this one whether it was added: the responder forgets what it has added, and what it
+/// has given up.
 #[test]
 fn what_is_added_to_a_file_is_not_added_twice_by_another_run_either() {
     // Broken amid its octets, before any checkpoint and behind some: the responder has kept nothing.

@@ -191,7 +191,8 @@ fn what_is_interrupted_and_not_recovered_is_given_up_after_a_while() {
     assert_eq!(server.guard().selections(), 0);
 }
 
-/// The last data element, the end of data and of the transfer come at once, and the store has no room for the first of them.
+/// The last data element, the end of data and of the transfer come at once, and the store has no room for the first of
+/// them.
 #[test]
 fn a_store_that_is_full_says_so_although_all_was_sent() {
     for content in [&[1; 500][..], &[1; 50_000]] {

@@ -1,12 +1,14 @@
 //! Transfers that broke with their association: kept in the table, so that whoever shares it can go on with them.
 //!
-//! A transfer keeps its selection, its locks and its open file, which one store has handed over and another one takes. It ends when it is recovered, when its user
-//! turns to the file again, when it is old ([`Guard::age`]), or when there are too many of one user or of all. What was written and the file that F-CREATE
-//! had made for it are gone then. Another user who needs the file takes it over when the transfer has been kept for a short time ([`Guard::yielding_after`]): then it ends
-//! as well, and who wants to recover it is told so. One that writes and has no octets yet is not kept at all.
+//! A transfer keeps its selection, its locks and its open file, which one store has handed over and another one takes.
+//! It ends when it is recovered, when its user turns to the file again, when it is old ([`Guard::age`]), or when there
+//! are too many of one user or of all. What was written and the file that F-CREATE had made for it are gone then.
+//! Another user who needs the file takes it over when the transfer has been kept for a short time
+//! ([`Guard::yielding_after`]): then it ends as well, and who wants to recover it is told so. One that writes and has
+//! no octets yet is not kept at all.
 //!
-//! **An association that still seems to stand.** Its user may know better: where he recovers its activity on another one, that is claimed here, and whoever has it
-//! finds that by [`Guard::claimed`] and gives it up.
+//! **An association that still seems to stand.** Its user may know better: where he recovers its activity on another
+//! one, that is claimed here, and whoever has it finds that by [`Guard::claimed`] and gives it up.
 
 use kumiki_graph::{Duration, Instant};
 use kumiki_osi_service::ftam::ProcessingMode;
@@ -97,15 +99,17 @@ impl Guard {
         self
     }
 
-    /// Another user may take the file of an interrupted transfer over when that has been kept for so long, as [`Guard::age`] sees it; 30 s unless said.
+    /// Another user may take the file of an interrupted transfer over when that has been kept for so long, as
+    /// [`Guard::age`] sees it; 30 s unless said.
     #[must_use]
     pub const fn yielding_after(mut self, time: Duration) -> Self {
         self.most.yields_after = time;
         self
     }
 
-    /// Keeps an interrupted transfer, with its selection and its locks. One of the same user and number is given up for it. False where nothing is kept, for none may be
-    /// or the store cannot hand the file over: then it is closed, and the selection is as it was.
+    /// Keeps an interrupted transfer, with its selection and its locks. One of the same user and number is given up for
+    /// it. False where nothing is kept, for none may be or the store cannot hand the file over: then it is closed, and
+    /// the selection is as it was.
     pub(crate) fn interrupt(&mut self, it: Interrupted) -> bool {
         let may = self.most.in_all > 0 && self.most.of_one > 0;
         let file = match it.file {
@@ -169,7 +173,8 @@ impl Guard {
         }
     }
 
-    /// Takes the interrupted transfer of this number and user. It has its locks, and goes by [`Guard::take_up`] or [`Guard::keep`].
+    /// Takes the interrupted transfer of this number and user. It has its locks, and goes by [`Guard::take_up`] or
+    /// [`Guard::keep`].
     pub(crate) fn recover(&mut self, user: &User, activity: i64) -> Option<TransferRecord> {
         let is_it = |docket: &TransferRecord| docket.activity == activity && docket.user == *user;
         let taken = self.table(|table| {
@@ -207,7 +212,8 @@ impl Guard {
         });
     }
 
-    /// Gives up the interrupted transfers of others that hold what `which` says and have been kept for long enough: `user` needs the files.
+    /// Gives up the interrupted transfers of others that hold what `which` says and have been kept for long enough:
+    /// `user` needs the files.
     pub(super) fn take_over(&mut self, user: &User, which: impl Fn(&Name) -> bool) {
         let yields = |it: &TransferRecord| it.yields && it.user != *user && which(&it.own.name);
         self.table(|table| {
@@ -230,7 +236,8 @@ impl Guard {
         found.unwrap_or(false)
     }
 
-    /// Whether an association has this activity of a user under way. Whoever has it is told that it is to be gone on with elsewhere.
+    /// Whether an association has this activity of a user under way. Whoever has it is told that it is to be gone on
+    /// with elsewhere.
     pub(crate) fn claim(&mut self, user: &User, activity: i64) -> bool {
         let claimed = self.table(|table| {
             let mut is_there = false;
@@ -278,7 +285,8 @@ impl Guard {
         }
     }
 
-    /// Who turns to a file again does not go on with what was interrupted there: it no longer stands in its own user's way.
+    /// Who turns to a file again does not go on with what was interrupted there: it no longer stands in its own user's
+    /// way.
     pub(super) fn begin_again(&mut self, user: &User, name: &Name) {
         self.forget_if(|it| it.user == *user && it.own.name == *name);
     }
@@ -289,7 +297,8 @@ impl Guard {
         self.table(|table| table.dockets.len()).unwrap_or(0)
     }
 
-    /// Gives up the interrupted transfers that have been seen here for as long as `kept`: they would hold their locks for ever. Says when the next one is due.
+    /// Gives up the interrupted transfers that have been seen here for as long as `kept`: they would hold their locks
+    /// for ever. Says when the next one is due.
     ///
     /// One who shares the table does this, as each has a clock of his own.
     pub fn age(&mut self, now: Instant, kept: Duration) -> Option<Instant> {

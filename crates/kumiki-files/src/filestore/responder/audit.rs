@@ -1,4 +1,5 @@
-//! What is told to a store that keeps a journal: what was asked for and not done, with the diagnostics that the initiator was given, and attributes that were told by themselves.
+//! What is told to a store that keeps a journal: what was asked for and not done, with the diagnostics that the
+//! initiator was given, and attributes that were told by themselves.
 
 use kumiki_octets::text::quoted;
 use kumiki_osi_service::ftam::attributes::Pathname;
@@ -65,7 +66,8 @@ pub(super) fn words(said: &[Diagnostic]) -> String {
 }
 
 impl Responder {
-    /// Does what a request asks for, and has the store know what it was not asked. None where it is no request, or comes at the wrong time.
+    /// Does what a request asks for, and has the store know what it was not asked. None where it is no request, or
+    /// comes at the wrong time.
     pub(super) fn execute(&mut self, request: Fpdu, now: CalendarTime, guard: &mut Guard) -> Option<Fpdu> {
         let asked = asked(&request);
         let looks = matches!(request, Fpdu::ReadAttribRequest(_));

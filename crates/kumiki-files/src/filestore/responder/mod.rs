@@ -1,11 +1,11 @@
 //! One association, as the responding user sees it: primitives in, primitives out.
 //!
-//! The provider has already looked whether each FPDU is allowed in its state; one that comes at the wrong time all the same ends the
-//! association with 1008.
+//! The provider has already looked whether each FPDU is allowed in its state; one that comes at the wrong time all the
+//! same ends the association with 1008.
 //!
-//! **Groups** (recalled, ISO 8571-3). Members are executed in order up to the first that fails. Where fewer than the threshold
-//! succeeded, those that selected, created or opened something are undone, and the response group has one member: the first, failed,
-//! with 1016 and the diagnostics of the one that really did.
+//! **Groups** (recalled, ISO 8571-3). Members are executed in order up to the first that fails. Where fewer than the
+//! threshold succeeded, those that selected, created or opened something are undone, and the response group has one
+//! member: the first, failed, with 1016 and the diagnostics of the one that really did.
 
 mod audit;
 mod files;
@@ -54,7 +54,8 @@ pub struct Config {
     pub longest_file: Option<u64>,
     /// The most entries of a directory that is sent; one that has more is refused.
     pub entries: usize,
-    /// Lines of texts with control characters ([`Form::Text`]) end with LF in the store, and with CR LF where they are transferred. Sizes are those in the store.
+    /// Lines of texts with control characters ([`Form::Text`]) end with LF in the store, and with CR LF where they are
+    /// transferred. Sizes are those in the store.
     pub local_newlines: bool,
 }
 

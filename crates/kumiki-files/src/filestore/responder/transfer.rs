@@ -251,7 +251,8 @@ impl Responder {
         if opened.resumed.is_some() {
             return Err(StoreError::permanent(5017, "the file was being read"));
         }
-        // There is nothing to extend in what F-CREATE has overridden, and until this is committed the old contents stay.
+        // There is nothing to extend in what F-CREATE has overridden, and until this is committed the old contents
+        // stay.
         let start = if guard.is_to_be_emptied(selection) { Start::Replace } else { start };
         let (file, begin) = guard.store().write_to(&self.user, &name, start)?;
         Ok(Transfer::at(begin, Vec::new(), TransferKind::Writing { file }))
@@ -441,7 +442,8 @@ impl Responder {
 
     pub(super) fn on_transfer_end(&mut self, now: CalendarTime, guard: &mut Guard, out: &mut Vec<Action>) {
         if let Some(fault) = self.cancelling.take() {
-            // The provider had it before the request to cancel, which it has not sent then: had it, this would not have come up.
+            // The provider had it before the request to cancel, which it has not sent then: had it, this would not have
+            // come up.
             let (action_result, diagnostic) = said(Err(fault));
             let response = TransferEndResponse { action_result, diagnostic, ..TransferEndResponse::default() };
             out.push(Fpdu::TransferEndResponse(Box::new(response)).into());

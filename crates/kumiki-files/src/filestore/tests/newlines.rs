@@ -1,4 +1,5 @@
-//! Texts whose lines end with LF in the store and with CR LF where they are transferred, gone on with from any checkpoint.
+//! Texts whose lines end with LF in the store and with CR LF where they are transferred, gone on with from any
+//! checkpoint.
 
 use proptest::prelude::*;
 

@@ -28,8 +28,8 @@ impl Pair {
         self.bench.octets(self.devices[user], &tpkt);
     }
 
-    /// Both sides have heard of an abort of `user`'s machine, for an error of this number, and that one's user reads how its peer broke the protocol:
-    /// all of that behind "broke the protocol" is given.
+    /// Both sides have heard of an abort of `user`'s machine, for an error of this number, and that one's user reads
+    /// how its peer broke the protocol: all of that behind "broke the protocol" is given.
     #[track_caller]
     fn failed(&mut self, user: usize, number: u16) -> String {
         self.exchange();
@@ -144,7 +144,8 @@ fn several_elements_in_one_p_data_take_credit_for_one() {
     assert_eq!(pair.node(R).counters().data_received, 31);
 }
 
-/// A caller's FPDU may have a password in it: what its user, our log and the caller are told names the field, and shows the header.
+/// A caller's FPDU may have a password in it: what its user, our log and the caller are told names the field, and shows
+/// the header.
 #[test]
 fn a_caller_that_begins_wrongly_is_told_of_to_the_log_and_to_itself() {
     let mut request =

@@ -1,7 +1,8 @@
 //! All the ends that a piece of work on a disk can come to.
 //!
-//! Every call that it makes is taken: power is lost before it, or it fails, once or from there on, in each of the ways below. Each time all is looked at that can be on the disk if
-//! power is lost then, and what is there if it is not. Nothing is drawn at random, so there is no bound but that of the work.
+//! Every call that it makes is taken: power is lost before it, or it fails, once or from there on, in each of the ways
+//! below. Each time all is looked at that can be on the disk if power is lost then, and what is there if it is not.
+//! Nothing is drawn at random, so there is no bound but that of the work.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;

@@ -5,8 +5,9 @@
 //! | [`System`] | the files of this machine |
 //! | [`Simulated`] | a page cache above a disk, in memory: what was not synchronised can be lost, torn or out of order, and any call can fail |
 //!
-//! The calls are those of POSIX (openat, pread, pwrite, ftruncate, fsync, renameat ...), with their errors, so that what a store relies on stands in its calls and nowhere else.
-//! The responder's store ([`Directory`](super::Directory)) and the client's files use it alike.
+//! The calls are those of POSIX (openat, pread, pwrite, ftruncate, fsync, renameat ...), with their errors, so that
+//! what a store relies on stands in its calls and nowhere else. The responder's store ([`Directory`](super::Directory))
+//! and the client's files use it alike.
 //!
 //! **Left out**: links other than those that are refused, extended attributes, maps of memory.
 

@@ -9,9 +9,11 @@
 //! | a call that fails | at a chosen call, or from there on, with an error of choice; a write that writes less; a synchronisation that fails has thrown away the octets that it was to write, and the next one succeeds, as in Linux; names and sizes wait on |
 //! | time | seconds from call to call, or years to and fro |
 //!
-//! A crash is a new disk ([`Simulated::crashes`]): the stores that worked on the old one see errors from there on, and change nothing more.
+//! A crash is a new disk ([`Simulated::crashes`]): the stores that worked on the old one see errors from there on, and
+//! change nothing more.
 //!
-//! **Left out**: changes that were synchronised and are lost all the same, and octets that rot: no order of calls helps against those. Links.
+//! **Left out**: changes that were synchronised and are lost all the same, and octets that rot: no order of calls helps
+//! against those. Links.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -245,7 +247,8 @@ impl Simulated {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Another disk with the same on it, in cache and below; its calls are counted from none, and nothing is to go wrong.
+    /// Another disk with the same on it, in cache and below; its calls are counted from none, and nothing is to go
+    /// wrong.
     #[must_use]
     pub fn copy(&self) -> Self {
         let mut machine = self.machine().clone();

@@ -12,7 +12,8 @@ use super::super::{note, path_shown};
 /// Names that are tried for an unfinished file which others take for abandoned.
 const TRIES: u32 = 4;
 
-/// What the name of an unfinished file begins with that is not kept where it breaks. `kumiki ftamd` and `kumiki mmsd` show no such name to anybody.
+/// What the name of an unfinished file begins with that is not kept where it breaks. `kumiki ftamd` and `kumiki mmsd`
+/// show no such name to anybody.
 pub(super) const UNFINISHED: &str = ".kumiki-get-";
 
 /// The name of the unfinished file beside `target` that is kept.
@@ -92,7 +93,8 @@ fn create<D: Disk>(disk: &D, path: &Path) -> Result<D::File, Errno> {
 /// Two that fetch to one part would make a mixture.
 pub(super) fn lock<D: Disk>(disk: &D, file: &D::File, part: &Path) -> Result<(), String> {
     disk.lock(file).map_err(|_| taken(part))?;
-    // Between opening and locking the other may have come to an end: then this is the finished file, under its own name.
+    // Between opening and locking the other may have come to an end: then this is the finished file, under its own
+    // name.
     let is_one = |it: Meta| it.identity;
     let named = disk.meta_at(None, part).map(is_one);
     let locked = disk.meta(file).map(is_one);
@@ -117,7 +119,8 @@ pub(super) fn permit<D: Disk>(disk: &D, file: &D::File, target: &Path, least: u3
     disk.set_mode(file, mode)
 }
 
-/// Removes unfinished files that a crash has left in `directory`: those that nobody has locked. That they stay where this fails hurts nobody.
+/// Removes unfinished files that a crash has left in `directory`: those that nobody has locked. That they stay where
+/// this fails hurts nobody.
 fn forget_abandoned<D: Disk>(disk: &D, directory: &Path) {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let Ok(opened) = disk.open(None, directory, flags, 0) else {
@@ -151,7 +154,8 @@ pub(super) fn unnamed<D: Disk>(disk: &D, directory: &Path) -> Result<(D::File, P
             Ok(file) => match lock(disk, &file, &part) {
                 Ok(()) => return Ok((file, part)),
                 Err(why) => {
-                    // Somebody may have taken it for one that is abandoned, as it was not locked yet. Where it is there still, the next one does so.
+                    // Somebody may have taken it for one that is abandoned, as it was not locked yet. Where it is there
+                    // still, the next one does so.
                     tries -= 1;
                     if tries == 0 {
                         return Err(why);

@@ -1,4 +1,5 @@
-//! One association that somebody else has asked for: its graph, in its thread, from the first octet to the line in the log.
+//! One association that somebody else has asked for: its graph, in its thread, from the first octet to the line in the
+//! log.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -317,8 +318,8 @@ impl Serve<'_> {
         has_memory
     }
 
-    /// Whether nothing is to leave for the peer any more: an AB ends the transport connection of whoever gets it (X.225), and class 0 has none but the
-    /// network's.
+    /// Whether nothing is to leave for the peer any more: an AB ends the transport connection of whoever gets it
+    /// (X.225), and class 0 has none but the network's.
     fn was_peer_last(&self, end: &End) -> bool {
         match end {
             End::Aborted(_) => true,
@@ -327,7 +328,8 @@ impl Serve<'_> {
         }
     }
 
-    /// Where no association stands, as it has not begun or has ended (`end`: whether the peer was the last to speak); true where all is over.
+    /// Where no association stands, as it has not begun or has ended (`end`: whether the peer was the last to speak);
+    /// true where all is over.
     fn look_without(&mut self, graph: &mut Graph, now: Instant, end: Option<bool>, is_down: bool) -> bool {
         let daemon = &self.shared.daemon;
         let is_let_go = self.let_go.load(Ordering::SeqCst);

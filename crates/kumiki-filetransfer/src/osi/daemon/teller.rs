@@ -1,4 +1,5 @@
-//! What the threads of associations tell whoever keeps the log: as much as may wait for it, and how many lines there were beyond that.
+//! What the threads of associations tell whoever keeps the log: as much as may wait for it, and how many lines there
+//! were beyond that.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

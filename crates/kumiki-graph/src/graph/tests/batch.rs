@@ -15,7 +15,8 @@ fn token(kind: u8) -> Token {
     Token { session: Handle::default(), kind: u32::from(kind) }
 }
 
-/// Takes a cluster for each unit and passes it up, in order; lets all go when told to. While it waits for one, the rest waits.
+/// Takes a cluster for each unit and passes it up, in order; lets all go when told to. While it waits for one, the rest
+/// waits.
 fn leasing(log: &Log) -> Box<Scripted> {
     let log = log.clone();
     let mut held = Vec::<Option<Lease>>::new();

@@ -42,8 +42,8 @@ impl Sessions {
     }
 }
 
-/// Session n asks for a cluster when n comes up, and lets one go when n + 100 does. After n + 200 it takes nothing when it is
-/// woken.
+/// Session n asks for a cluster when n comes up, and lets one go when n + 100 does. After n + 200 it takes nothing when
+/// it is woken.
 fn board(log: &Log, sessions: &Arc<Mutex<Sessions>>) -> Box<Scripted> {
     let (log, sessions) = (log.clone(), Arc::clone(sessions));
     node(move |event, cx| {

@@ -4,7 +4,8 @@ use super::*;
 use crate::Prices;
 use crate::Work;
 
-/// Adds one to the first octet of what goes up, takes one off what goes down, and hands it on; at a stop it writes that down. What is odd does not go through.
+/// Adds one to the first octet of what goes up, takes one off what goes down, and hands it on; at a stop it writes that
+/// down. What is odd does not go through.
 struct Passing {
     name: &'static str,
     log: Log,

@@ -56,7 +56,8 @@ impl Links {
         self.bench.octets(self.media[link], &frame);
     }
 
-    /// The datagrams that have been sent, with their frames; servers, whose addresses end with 1, answer who asks where they are.
+    /// The datagrams that have been sent, with their frames; servers, whose addresses end with 1, answer who asks where
+    /// they are.
     fn datagrams(&mut self) -> Vec<(usize, Vec<u8>)> {
         let mut datagrams = Vec::new();
         loop {

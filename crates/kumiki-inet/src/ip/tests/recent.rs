@@ -1,4 +1,5 @@
-//! What was found out for the last datagram changes nothing of the next: all is the same where it is forgotten each time.
+//! What was found out for the last datagram changes nothing of the next: all is the same where it is forgotten each
+//! time.
 
 use super::*;
 use kumiki_graph::Parameters;
@@ -12,8 +13,8 @@ const GROUP: Ipv4Addr = Ipv4Addr::new(239, 1, 1, 1);
 enum IpEvent {
     /// The user sends so many octets from there to there, by a source route or not.
     Send { source: Option<Ipv4Addr>, destination: Ipv4Addr, octets: usize, whole: bool, routed: bool },
-    /// A datagram comes by an interface, from there to there; `options`: with such a header; `group`: to many at once; `piece`: of a longer one;
-    /// `odd`: with this octet of it changed so, and so many octets behind its end.
+    /// A datagram comes by an interface, from there to there; `options`: with such a header; `group`: to many at once;
+    /// `piece`: of a longer one; `odd`: with this octet of it changed so, and so many octets behind its end.
     Come {
         by: usize,
         source: Ipv4Addr,
@@ -36,7 +37,8 @@ enum IpEvent {
     Pass(u64),
 }
 
-/// All that can be told of it: what left by which interface, for whom; what the user heard; what was counted, and thrown away.
+/// All that can be told of it: what left by which interface, for whom; what the user heard; what was counted, and
+/// thrown away.
 type IpTrace = (Vec<String>, Vec<String>, Counters, Vec<(String, u64)>);
 
 /// What is told of `acts`; `forgets`: whatever was found out is forgotten before each.

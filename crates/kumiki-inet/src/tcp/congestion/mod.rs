@@ -11,7 +11,8 @@
 //! RFC 5681 and 6582 add a segment to cwnd for each duplicate ACK in fast recovery; RFC 6675 instead subtracts from
 //! "pipe" what SACK reports to have left. Here the second way serves both: in recovery [`Congestion::window`] is
 //! ssthresh, and [`Scoreboard::pipe`](super::scoreboard::Scoreboard::pipe) shrinks with each duplicate ACK or SACK
-//! block. What may be sent is always `window - pipe`, which is the same arithmetic with the inflation on the other side.
+//! block. What may be sent is always `window - pipe`, which is the same arithmetic with the inflation on the other
+//! side.
 //!
 //! # Calling order
 //!
@@ -20,8 +21,8 @@
 //! 2. Entering fast recovery: [`Congestion::on_loss`], once. Until it ends no `on_ack`.
 //! 3. The ACK that ends it: [`Congestion::on_recovered`].
 //! 4. Each expiry of the retransmission timer: [`Congestion::on_timeout`]; this also ends fast recovery.
-//! 5. Before 2 or 4, where no recovery goes on: [`Congestion::save`]; at any time later, if there was no loss after all:
-//!    [`Congestion::undo`].
+//! 5. Before 2 or 4, where no recovery goes on: [`Congestion::save`]; at any time later, if there was no loss after
+//!    all: [`Congestion::undo`].
 
 use core::fmt::Debug;
 
@@ -56,8 +57,8 @@ pub struct Acked {
     pub una: Seq,
     /// SND.NXT.
     pub nxt: Seq,
-    /// The window was what limited the sender during the flight acknowledged. Where the application or the receiver did,
-    /// the window does not grow: it would no longer say anything of the network (RFC 7661 section 1).
+    /// The window was what limited the sender during the flight acknowledged. Where the application or the receiver
+    /// did, the window does not grow: it would no longer say anything of the network (RFC 7661 section 1).
     pub window_limited: bool,
 }
 
@@ -113,8 +114,8 @@ pub trait Congestion: Send + Debug {
     /// A reduction follows that may turn out to have been for nothing; `flight`: octets outstanding (FlightSize).
     fn save(&mut self, _flight: u64) {}
 
-    /// The reduction after [`Congestion::save`] was for nothing: ssthresh is again what was safe then, and the window at
-    /// most what it was, and at most `cwnd`, from which slow start goes on (RFC 4015 section 3.4). Once.
+    /// The reduction after [`Congestion::save`] was for nothing: ssthresh is again what was safe then, and the window
+    /// at most what it was, and at most `cwnd`, from which slow start goes on (RFC 4015 section 3.4). Once.
     fn undo(&mut self, _cwnd: u64) {}
 
     /// Nothing was sent for longer than RTO: the window falls to the restart window (RFC 5681 section 4.1).

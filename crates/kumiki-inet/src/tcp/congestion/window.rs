@@ -38,8 +38,8 @@ impl Window {
     }
 
     /// Before the first ACK the initial window is found again, since RFC 5681 section 3.1 wants it reduced where SMSS
-    /// turns out to be smaller. Later neither cwnd nor ssthresh stays below what RFC 5681 lets them come down to: a window
-    /// of less than a segment would never let anything go.
+    /// turns out to be smaller. Later neither cwnd nor ssthresh stays below what RFC 5681 lets them come down to: a
+    /// window of less than a segment would never let anything go.
     pub(super) fn set_smss(&mut self, smss: u32) {
         self.config.smss = smss.max(1);
         self.ssthresh = self.ssthresh.max(2 * self.smss());
@@ -49,7 +49,8 @@ impl Window {
         };
     }
 
-    /// Takes an ACK in slow start (RFC 9293 MUST-19); false where it belongs to congestion avoidance, or nothing may grow.
+    /// Takes an ACK in slow start (RFC 9293 MUST-19); false where it belongs to congestion avoidance, or nothing may
+    /// grow.
     pub(super) fn slow_start(&mut self, ack: &Acked) -> bool {
         self.initial = None;
         if self.cwnd >= self.ssthresh {
@@ -85,8 +86,8 @@ impl Window {
         self.after_timeout = false;
     }
 
-    /// A congestion mark: ssthresh as after a loss, but the window goes on down to one segment, as RFC 3168 section 6.1.2
-    /// has it; `kept`, in per cent, of what it was.
+    /// A congestion mark: ssthresh as after a loss, but the window goes on down to one segment, as RFC 3168 section
+    /// 6.1.2 has it; `kept`, in per cent, of what it was.
     pub(super) fn reduce_for_mark(&mut self, ssthresh: u64, kept: u64) {
         let target = self.cwnd.saturating_mul(kept) / 100;
         self.reduce(ssthresh);

@@ -161,7 +161,8 @@ impl Ecn {
         }
     }
 
-    /// Whether the acknowledgment being looked at told of marks; then the window does not grow (RFC 3168 section 6.1.2).
+    /// Whether the acknowledgment being looked at told of marks; then the window does not grow (RFC 3168 section
+    /// 6.1.2).
     pub(crate) const fn holds_growth(&self) -> bool {
         self.told
     }
@@ -207,8 +208,8 @@ impl Ecn {
 impl Session {
     // The handshake.
 
-    /// Our SYN was answered: by a SYN,ACK (`acked`), or by a SYN that crosses it, to which we answer in turn. The response to
-    /// marked SYNs: as though they had been lost.
+    /// Our SYN was answered: by a SYN,ACK (`acked`), or by a SYN that crosses it, to which we answer in turn. The
+    /// response to marked SYNs: as though they had been lost.
     pub(super) fn agree_on_ecn(&mut self, segment: &Segment, acked: bool, ctx: &mut Ctx<'_, '_>) {
         if !acked {
             let answering = Answering::new(self.ecn.wish, segment.flags, segment.ecn);
@@ -272,7 +273,8 @@ impl Session {
         }
     }
 
-    /// Something changes what IP's or TCP's header says: no more ECT, and where the feedback itself is wrong, no more responses.
+    /// Something changes what IP's or TCP's header says: no more ECT, and where the feedback itself is wrong, no more
+    /// responses.
     fn distrust(&mut self, deaf: bool, ctx: &mut Ctx<'_, '_>) {
         if self.ecn.ect {
             ctx.shared.counters.ecn_disabled += 1;
@@ -346,8 +348,8 @@ impl Session {
         }
     }
 
-    /// The ECN flags of a segment about to be sent, the codepoint of its IP header, and the option, if one should go with it.
-    /// `options` are the others, which may grow to `room` octets together.
+    /// The ECN flags of a segment about to be sent, the codepoint of its IP header, and the option, if one should go
+    /// with it. `options` are the others, which may grow to `room` octets together.
     pub(super) fn next_ecn(
         &mut self,
         (seq, flags, text): (Seq, Flags, &Message),

@@ -80,8 +80,8 @@ impl Receiver {
         }
     }
 
-    /// An acceptable packet came. Returns whether that is to be acknowledged at once; `owing`: something is not acknowledged
-    /// yet, this packet's text included.
+    /// An acceptable packet came. Returns whether that is to be acknowledged at once; `owing`: something is not
+    /// acknowledged yet, this packet's text included.
     pub(crate) fn on_packet(&mut self, arrived: Arrived, owing: bool) -> bool {
         let at = match arrived.codepoint {
             Codepoint::NotEct => None,
@@ -146,8 +146,8 @@ impl Receiver {
         self.silent
     }
 
-    /// The option for a segment whose other options are `options`, of which the SACK blocks may give way but for two; all
-    /// options together may have `room` octets.
+    /// The option for a segment whose other options are `options`, of which the SACK blocks may give way but for two;
+    /// all options together may have `room` octets.
     pub(crate) fn option(&mut self, options: &Options, room: usize) -> Option<AccEcn> {
         let news = self.bytes != self.told;
         if self.silent || !(self.due || news) {
@@ -185,8 +185,8 @@ impl Receiver {
     }
 }
 
-/// The option of a SYN,ACK, for which nothing has been counted: both counters that are not zero at first can be checked by
-/// who gets it.
+/// The option of a SYN,ACK, for which nothing has been counted: both counters that are not zero at first can be checked
+/// by who gets it.
 pub(crate) fn first_option() -> AccEcn {
     let [e0b, ceb, e1b] = Receiver::INITIAL;
     AccEcn::new(Order::Zero, AccEcn::FIELDS, e0b, ceb, e1b)

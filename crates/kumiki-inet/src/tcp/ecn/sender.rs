@@ -12,7 +12,8 @@ use kumiki_wire::inet::tcp::{Flags, Seq};
 
 use super::handshake;
 
-/// Segments for each acknowledgment, on average, above which the ACE field is taken as it is (appendix A.2.1: well below 8).
+/// Segments for each acknowledgment, on average, above which the ACE field is taken as it is (appendix A.2.1: well
+/// below 8).
 const STRETCHED: u32 = 4;
 /// The average is kept in such parts.
 const PARTS: u32 = 64;
@@ -92,8 +93,8 @@ impl Sender {
         }
     }
 
-    /// Server: the acknowledgment of the SYN,ACK, which carries no data. `None` where the ACE field is zero: there is no
-    /// feedback. Else what the SYN,ACK arrived with (table 4).
+    /// Server: the acknowledgment of the SYN,ACK, which carries no data. `None` where the ACE field is zero: there is
+    /// no feedback. Else what the SYN,ACK arrived with (table 4).
     pub(crate) fn on_handshake_ack(&mut self, flags: Flags) -> Option<Codepoint> {
         self.skip = true;
         if handshake::ace(flags) == 0 {
@@ -108,8 +109,8 @@ impl Sender {
         Some(arrived)
     }
 
-    /// The first segment in which an option can be came, with it or without (section 3.2.3.2.4). Without, the ACE field alone
-    /// counts until there is one (section 3.2.3.2.3).
+    /// The first segment in which an option can be came, with it or without (section 3.2.3.2.4). Without, the ACE field
+    /// alone counts until there is one (section 3.2.3.2.3).
     pub(crate) fn on_first_option(&mut self, option: Option<AccEcn>) {
         self.ignored = option.is_some_and(|option| [option.ee0b(), option.ee1b()].contains(&Some(0)));
     }
@@ -333,8 +334,8 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Whatever is marked and however acknowledgments are spaced, nothing is forgotten as long as each tells of at most
-        /// seven packets.
+        /// Whatever is marked and however acknowledgments are spaced, nothing is forgotten as long as each tells of at
+        /// most seven packets.
         #[test]
         fn no_mark_is_lost(runs in proptest::collection::vec((0u32..=7, 0u32..=7), 1..200)) {
             let (mut it, mut cep, mut heard) = (Sender::new(), 5u32, 0);

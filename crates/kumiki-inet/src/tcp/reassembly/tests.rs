@@ -342,8 +342,8 @@ proptest! {
         prop_assert_eq!((q.octets(), q.pieces()), (0, 0));
     }
 
-    /// What RFC 2018 section 4 demands: the first block is that of the segment that came, each is as long as it can be, and while there are
-    /// no more than fit, all are told. The FIN counts as one octet more.
+    /// What RFC 2018 section 4 demands: the first block is that of the segment that came, each is as long as it can be,
+    /// and while there are no more than fit, all are told. The FIN counts as one octet more.
     #[test]
     fn blocks_are_what_has_come(
         start: u32,

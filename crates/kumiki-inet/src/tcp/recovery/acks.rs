@@ -18,24 +18,30 @@ use crate::tcp::trace::Event;
 const MOST_DUPLICATES: u32 = 64;
 
 impl Session {
-    /// An acknowledgment of something new. The order of the steps is the algorithm: each goes by what those before it have left.
+    /// An acknowledgment of something new. The order of the steps is the algorithm: each goes by what those before it
+    /// have left.
     ///
-    /// 1. Which copies it can be for (RFC 8985 section 6.2 step 2), before any is counted. The octet of a window probe counts as sent.
-    /// 2. The scoreboard hears what is acknowledged, by number and then by SACK (RFC 9293 section 3.10.7.4, RFC 6675 section 3).
+    /// 1. Which copies it can be for (RFC 8985 section 6.2 step 2), before any is counted. The octet of a window probe
+    ///    counts as sent.
+    /// 2. The scoreboard hears what is acknowledged, by number and then by SACK (RFC 9293 section 3.10.7.4, RFC 6675
+    ///    section 3).
     /// 3. One sample of the round trip (RFC 6298, RFC 7323 section 4).
     /// 4. Congestion marks (RFC 3168, RFC 9768), with what was in flight before.
-    /// 5. There was an answer: duplicates and waits for one count from here, and the path carries what came through (RFC 4821).
+    /// 5. There was an answer: duplicates and waits for one count from here, and the path carries what came through
+    ///    (RFC 4821).
     /// 6. What a tail loss probe has found (RFC 8985 section 7.4.2), and reordering.
-    /// 7. Whether nothing was lost at all (RFC 3522, RFC 3708, RFC 4015), or else how far recovery is (RFC 6582, RFC 6675); F-RTO's next
-    ///    step (RFC 5682).
-    /// 8. What is lost by its time (RFC 8985 section 6.2), which may begin recovery; then what may be sent in it (RFC 9937).
+    /// 7. Whether nothing was lost at all (RFC 3522, RFC 3708, RFC 4015), or else how far recovery is (RFC 6582, RFC
+    ///    6675); F-RTO's next step (RFC 5682).
+    /// 8. What is lost by its time (RFC 8985 section 6.2), which may begin recovery; then what may be sent in it (RFC
+    ///    9937).
     /// 9. The timers of what is still out (RFC 6298 rules 5.2 and 5.3).
     pub(crate) fn take_new_ack(&mut self, segment: &Segment, ctx: &mut Ctx<'_, '_>) {
         let (ack, now) = (segment.ack, ctx.now());
         // Step 1.
         self.set_credible_send_time(segment, now);
         if ack.gt(self.board.nxt()) {
-            // The octet of a window probe was taken: now it counts as sent. Only a timestamp tells which probe's (MUST-18).
+            // The octet of a window probe was taken: now it counts as sent. Only a timestamp tells which probe's
+            // (MUST-18).
             let probed_at = self.probed_at;
             let start = self.board.nxt();
             let (text, _) = self.send.take(start, ack - start);
@@ -96,8 +102,8 @@ impl Session {
         self.note(Event::Acknowledged, now);
     }
 
-    /// Karn's rule (MUST-18) is the scoreboard's; where it leaves no sample of what is acknowledged, a timestamp may, or what the same
-    /// segment reports by SACK (`sacked`). Whether there was one: an acknowledgment is one sample.
+    /// Karn's rule (MUST-18) is the scoreboard's; where it leaves no sample of what is acknowledged, a timestamp may,
+    /// or what the same segment reports by SACK (`sacked`). Whether there was one: an acknowledgment is one sample.
     fn sample(&mut self, segment: &Segment, outcome: &AckOutcome, sacked: &AckOutcome, ctx: &Ctx<'_, '_>) -> bool {
         if let Some(rtt) = outcome.rtt {
             self.on_round_trip(rtt, ctx);
@@ -113,9 +119,9 @@ impl Session {
 
     /// The round trip that a timestamp tells of, where what it echoes is the last copy of what is acknowledged.
     ///
-    /// An earlier one may be that of an acknowledgment that was lost: RFC 7323 section 5.3 has a receiver record no timestamp of
-    /// a segment that it has already, so that what repeats that acknowledgment echoes it again, and the time-out in between would
-    /// be taken for a round trip. Each would make the next time-out longer.
+    /// An earlier one may be that of an acknowledgment that was lost: RFC 7323 section 5.3 has a receiver record no
+    /// timestamp of a segment that it has already, so that what repeats that acknowledgment echoes it again, and the
+    /// time-out in between would be taken for a round trip. Each would make the next time-out longer.
     fn trip_of_last_copy(&self, segment: &Segment, outcome: &AckOutcome, now: Instant) -> Option<Duration> {
         let trip = self.echoed_trip(segment, now)?;
         let tick = Duration::from_millis(1);
@@ -184,7 +190,8 @@ impl Session {
         }
     }
 
-    /// Takes note of whether the wait for a probe was for nothing, where that is asked for. Unlike [`super::tlp::Tlp`] also where its answer began a recovery, or came after one.
+    /// Takes note of whether the wait for a probe was for nothing, where that is asked for. Unlike [`super::tlp::Tlp`]
+    /// also where its answer began a recovery, or came after one.
     fn note_probe_answer(&mut self, segment: &Segment, outcome: &AckOutcome, now: Instant) {
         let tick = Duration::from_millis(1);
         let probed = self.record.as_ref().and_then(|record| record.limits.probed());
@@ -195,7 +202,8 @@ impl Session {
         let is_told_apart = probed.sent.saturating_since(probed.quiet) > tick * 2;
         let is_later = match self.echoed_trip(segment, now).filter(|_| is_told_apart) {
             Some(trip) => trip <= took + tick,
-            // No answer comes in less than a part of the shortest round trip. That may have been a full segment's, and have had a queue in it that is gone by then.
+            // No answer comes in less than a part of the shortest round trip. That may have been a full segment's, and
+            // have had a queue in it that is gone by then.
             None => took >= self.recovery.rack.as_ref().and_then(Rack::min_rtt).unwrap_or_default() / 4,
         };
         if let Some(record) = &mut self.record {
@@ -203,8 +211,8 @@ impl Session {
         }
     }
 
-    /// Whether `segment` shows that nothing was lost; then the response of RFC 4015. `late`: the round trip it tells of, if that was
-    /// no sample.
+    /// Whether `segment` shows that nothing was lost; then the response of RFC 4015. `late`: the round trip it tells
+    /// of, if that was no sample.
     fn find_spurious(
         &mut self,
         segment: &Segment,
@@ -333,8 +341,8 @@ impl Session {
         self.recovery.undo.frto = if goes_on { Frto::New(2) } else { Frto::Off };
     }
 
-    /// Steps 1 to 4 of RFC 8985 section 6.2 (RACK_update and what adapts the reordering window), then step 5 (RACK_detect_loss).
-    /// Returns the octets newly lost.
+    /// Steps 1 to 4 of RFC 8985 section 6.2 (RACK_update and what adapts the reordering window), then step 5
+    /// (RACK_detect_loss). Returns the octets newly lost.
     fn rack_update_and_detect_loss(&mut self, outcome: &AckOutcome, exiting: bool, ctx: &mut Ctx<'_, '_>) -> u32 {
         let Some(rack) = &mut self.recovery.rack else {
             return 0;
@@ -349,8 +357,8 @@ impl Session {
         self.detect_losses(outcome.delivered, ctx)
     }
 
-    /// RACK_detect_loss_and_arm_timer, but for arming; enters recovery where something was lost. Returns the octets newly
-    /// lost; the acknowledgment that asks for it has `delivered` some.
+    /// RACK_detect_loss_and_arm_timer, but for arming; enters recovery where something was lost. Returns the octets
+    /// newly lost; the acknowledgment that asks for it has `delivered` some.
     pub(super) fn detect_losses(&mut self, delivered: u32, ctx: &mut Ctx<'_, '_>) -> u32 {
         let conditions = self.rack_conditions(ctx);
         let Some(rack) = &mut self.recovery.rack else {
@@ -432,16 +440,18 @@ impl Session {
         }
     }
 
-    /// An acknowledgment that acknowledges nothing new: a duplicate by RFC 5681 section 2, or by RFC 6675 section 2 where
-    /// SACK says that something arrived. Where a later one has overtaken it, what it says by SACK is all that counts: "upon the receipt of any ACK containing
-    /// SACK information, the scoreboard MUST be updated" (RFC 6675 section 5). How long it was under way, its window and its marks are of no use.
+    /// An acknowledgment that acknowledges nothing new: a duplicate by RFC 5681 section 2, or by RFC 6675 section 2
+    /// where SACK says that something arrived. Where a later one has overtaken it, what it says by SACK is all that
+    /// counts: "upon the receipt of any ACK containing SACK information, the scoreboard MUST be updated" (RFC 6675
+    /// section 5). How long it was under way, its window and its marks are of no use.
     pub(crate) fn take_old_ack(&mut self, segment: &Segment, ctx: &mut Ctx<'_, '_>) {
         let is_overtaken = segment.ack.lt(self.board.una());
         self.set_credible_send_time(segment, ctx.now());
         let outcome = self.take_sack(segment, ctx);
         if let Some(rtt) = outcome.rtt.filter(|_| !is_overtaken) {
-            // What was sent once and is reported is acknowledged as well as anything (RFC 6298 section 3). Where each second segment is
-            // lost and there are no timestamps, no other acknowledgment is a measure, and nothing else ends the back-off.
+            // What was sent once and is reported is acknowledged as well as anything (RFC 6298 section 3). Where each
+            // second segment is lost and there are no timestamps, no other acknowledgment is a measure, and nothing
+            // else ends the back-off.
             self.on_round_trip(rtt, ctx);
         }
         if !is_overtaken {

@@ -1,8 +1,8 @@
 //! Loss recovery: whether data is being retransmitted, and what decided so.
 //!
-//! [`Recovery`] owns the variables. What changes them is told by where it comes from: acknowledgments in `acks`, expiries
-//! of timers in `timeout`. Algorithms with variables of their own are `rack` and `tlp` (RFC 8985)
-//! and `prr` (RFC 9937); `undo` finds out that there was no loss. The record of transmissions is the
+//! [`Recovery`] owns the variables. What changes them is told by where it comes from: acknowledgments in `acks`,
+//! expiries of timers in `timeout`. Algorithms with variables of their own are `rack` and `tlp` (RFC 8985) and `prr`
+//! (RFC 9937); `undo` finds out that there was no loss. The record of transmissions is the
 //! [`Scoreboard`](super::scoreboard::Scoreboard)'s; what goes out next is asked for in `output`.
 
 use kumiki_graph::{Duration, Instant};
@@ -67,7 +67,8 @@ pub(crate) struct Recovery {
     prr: Option<Box<Prr>>,
     /// Where recovery may turn out to have been for nothing.
     undo: OnDemand<Undo>,
-    /// Duplicate acknowledgments that mean a loss, where reordering has been seen and RACK is not used; 0: as configured.
+    /// Duplicate acknowledgments that mean a loss, where reordering has been seen and RACK is not used; 0: as
+    /// configured.
     dup_thresh: u32,
     /// Where time tells of losses.
     pub(super) rack: Option<Rack>,
@@ -93,7 +94,8 @@ impl Recovery {
         }
     }
 
-    /// What the scoreboard has marked lost is to be retransmitted, up to `nxt`, though no acknowledgment or timer said so.
+    /// What the scoreboard has marked lost is to be retransmitted, up to `nxt`, though no acknowledgment or timer said
+    /// so.
     pub(crate) fn resend_until(&mut self, nxt: Seq) {
         if self.phase == Phase::None {
             self.phase = Phase::Timeout(nxt);
@@ -123,7 +125,8 @@ impl Recovery {
         }
     }
 
-    /// All that was under way is acknowledged, each octet by its only sending; `last` is the last of these, a round trip of `newest` ago.
+    /// All that was under way is acknowledged, each octet by its only sending; `last` is the last of these, a round
+    /// trip of `newest` ago.
     pub(super) fn on_whole_ack(&mut self, (last, newest): (Sent, Duration), (una, nxt): (Seq, Seq), now: Instant) {
         self.duplicates = 0;
         self.limited = 0;

@@ -100,9 +100,9 @@ mod tests {
     /// What one ACK of RFC 6937 section 3.1 led to: the pipe before and after sending, and the segments sent.
     type Column = (u64, u64, u64);
 
-    /// The scenario of that section: 20 segments in flight, ssthresh 10, the first `lost` are lost; two new segments go by
-    /// limited transmit, and the third ACK begins recovery. One column for each ACK from there on; what is sent
-    /// in recovery is not acknowledged in this round trip.
+    /// The scenario of that section: 20 segments in flight, ssthresh 10, the first `lost` are lost; two new segments go
+    /// by limited transmit, and the third ACK begins recovery. One column for each ACK from there on; what is sent in
+    /// recovery is not acknowledged in this round trip.
     fn scenario(bound: Bound, lost: u64) -> Vec<Column> {
         let (acks, flight) = (20 - lost, 22);
         // Delivered before the third.
@@ -147,8 +147,9 @@ mod tests {
         assert_eq!(rows(Bound::Safe), [(4, 1), (4, 1), (4, 1)], "no progress");
     }
 
-    /// The rows "cwnd" and "inflight" of RFC 9937 section 8 from ACK 3, which begins recovery, to ACK 18. At ACK 19 the first figure has a segment
-    /// go with inflight at ssthresh already, for which the formula of section 6.2 has MIN(ssthresh - inflight, SndCnt) = 0: the formula holds here.
+    /// The rows "cwnd" and "inflight" of RFC 9937 section 8 from ACK 3, which begins recovery, to ACK 18. At ACK 19 the
+    /// first figure has a segment go with inflight at ssthresh already, for which the formula of section 6.2 has
+    /// MIN(ssthresh - inflight, SndCnt) = 0: the formula holds here.
     #[test]
     fn the_figures_of_rfc_9937() {
         let rows = |lost| {

@@ -100,8 +100,8 @@ impl Rack {
         }
     }
 
-    /// Nothing is under way: the last that was delivered is earlier than all that will be sent, and told of no more than none would. Where nothing else is known
-    /// the memory is given back.
+    /// Nothing is under way: the last that was delivered is earlier than all that will be sent, and told of no more
+    /// than none would. Where nothing else is known the memory is given back.
     pub(crate) fn fit(&mut self) {
         if (Order { segment: None, ..*self.order }) == Order::NONE {
             self.order.clear();

@@ -69,8 +69,8 @@ impl Session {
         self.dirty = true;
     }
 
-    /// What the expiry of the retransmission timer says is lost: everything, or with RACK the first segment and all that
-    /// was sent long enough ago (RFC 8985 section 6.3).
+    /// What the expiry of the retransmission timer says is lost: everything, or with RACK the first segment and all
+    /// that was sent long enough ago (RFC 8985 section 6.3).
     fn mark_timed_out(&mut self, ctx: &Ctx<'_, '_>) {
         let reneged = self.board.has_reneged();
         if reneged {
@@ -111,11 +111,11 @@ impl Session {
             return;
         };
         let rto_at = self.recovery.rto_at;
-        // No other timer takes the place of the retransmission timer for longer than that would have waited: a round trip that was
-        // suddenly long, by which RACK waits, says nothing of one that never ends.
+        // No other timer takes the place of the retransmission timer for longer than that would have waited: a round
+        // trip that was suddenly long, by which RACK waits, says nothing of one that never ends.
         let reordering = rack.reordering_at().filter(|&at| at <= rto_at);
-        // Where no probe may be sent, waiting for its time would only keep the retransmission timer from expiring, again and
-        // again where new data trickles out.
+        // Where no probe may be sent, waiting for its time would only keep the retransmission timer from expiring,
+        // again and again where new data trickles out.
         let may_probe = self.may_probe() && self.recovery.phase == Phase::None && self.board.sacked() == 0;
         let (timer, at) = if let Some(at) = reordering {
             (Timer::Reordering, at)
@@ -148,8 +148,8 @@ impl Session {
         }
     }
 
-    /// Something was retransmitted. With RACK the timer starts again then, as RFC 6675 section 6 allows: recovery may last
-    /// longer than RTO.
+    /// Something was retransmitted. With RACK the timer starts again then, as RFC 6675 section 6 allows: recovery may
+    /// last longer than RTO.
     pub(crate) fn time_again(&mut self, ctx: &mut Ctx<'_, '_>) {
         if self.recovery.rack.is_some() || !self.timers.is_set(Timer::Retransmit) {
             self.arm_retransmit(ctx);

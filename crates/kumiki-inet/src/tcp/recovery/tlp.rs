@@ -41,8 +41,8 @@ impl Tlp {
         self.end_seq.is_none()
     }
 
-    /// TLP_calc_PTO, without the bound by RTO; `single`: FlightSize is one segment, whose acknowledgment the receiver may
-    /// hold back for `max_ack_delay`.
+    /// TLP_calc_PTO, without the bound by RTO; `single`: FlightSize is one segment, whose acknowledgment the receiver
+    /// may hold back for `max_ack_delay`.
     pub(crate) fn pto(srtt: Option<Duration>, single: bool, max_ack_delay: Duration) -> Duration {
         let delay = if single { max_ack_delay } else { Duration::ZERO };
         srtt.map_or(PTO_UNKNOWN, |srtt| srtt * 2 + delay)

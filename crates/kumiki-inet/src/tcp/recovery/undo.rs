@@ -99,8 +99,8 @@ impl Undo {
     /// `span` was retransmitted in recovery, with TSval `ts`.
     pub(crate) fn on_again(&mut self, span: Span, ts: Option<u32>) {
         if matches!(self.frto, Frto::Again(end) if span.start.geq(end)) {
-            // Only where nothing but the first segment was retransmitted can an acknowledgment of what is behind it say that the
-            // time-out was for nothing.
+            // Only where nothing but the first segment was retransmitted can an acknowledgment of what is behind it say
+            // that the time-out was for nothing.
             self.frto = Frto::Off;
         }
         if !self.armed {

@@ -19,8 +19,8 @@ impl Scoreboard {
     }
 
     /// As [`Scoreboard::on_cumulative_ack`], for a partial ACK in fast recovery without SACK (RFC 6582 section 3.2 step
-    /// 3): of the duplicate ACKs counted, the octets acknowledged are taken back and, where they are a full segment, one
-    /// SMSS is added.
+    /// 3): of the duplicate ACKs counted, the octets acknowledged are taken back and, where they are a full segment,
+    /// one SMSS is added.
     pub fn on_partial_ack(&mut self, una: Seq, now: Instant) -> AckOutcome {
         let outcome = self.advance(una, now);
         let smss = self.smss;
@@ -33,7 +33,8 @@ impl Scoreboard {
         outcome
     }
 
-    /// Whether all that is outstanding was sent once, and no acknowledgment has told anything of it: nothing was SACKed, lost or counted.
+    /// Whether all that is outstanding was sent once, and no acknowledgment has told anything of it: nothing was
+    /// SACKed, lost or counted.
     #[must_use]
     pub fn was_sent_once(&self) -> bool {
         if self.is_empty() {
@@ -45,8 +46,9 @@ impl Scoreboard {
         calm && records.only().map_or_else(|| records.iter().all(once), once)
     }
 
-    /// As [`Scoreboard::on_cumulative_ack`] for all that is outstanding, where that [was sent once](Scoreboard::was_sent_once). Gives when the first
-    /// was sent, and the last sending; `None` where nothing is outstanding.
+    /// As [`Scoreboard::on_cumulative_ack`] for all that is outstanding, where that [was sent
+    /// once](Scoreboard::was_sent_once). Gives when the first was sent, and the last sending; `None` where nothing is
+    /// outstanding.
     pub fn on_whole_ack(&mut self, now: Instant) -> Option<(Instant, Sent)> {
         let nxt = self.nxt;
         let UnderWay { records, timeline, marks, left, delivered_at, .. } = self.under_way.own()?;
@@ -108,7 +110,8 @@ impl Scoreboard {
 
     /// A duplicate ACK without SACK came: `octets` (SMSS) have left the network.
     ///
-    /// No more leave than are outstanding, however many ACKs a peer makes up (RFC 5681 section 3.2, the note in step 4).
+    /// No more leave than are outstanding, however many ACKs a peer makes up (RFC 5681 section 3.2, the note in step
+    /// 4).
     pub fn on_duplicate_ack(&mut self, octets: u32) {
         let flight = i64::from(self.flight());
         if let Some(UnderWay { left, .. }) = self.under_way.own() {

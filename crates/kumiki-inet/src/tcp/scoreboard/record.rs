@@ -80,16 +80,17 @@ pub struct AckOutcome {
     pub delivered: u32,
     /// The round trip of the earliest sent of those, delayed acknowledgment included: the sample for RTO.
     ///
-    /// `None` where Karn's rule (RFC 9293 MUST-18) leaves no sample. A SACK tells of each segment by itself, so one that
-    /// was sent once gives a sample. A cumulative acknowledgment gives none if any segment was sent twice: what followed
-    /// that one may have waited for it at the receiver.
+    /// `None` where Karn's rule (RFC 9293 MUST-18) leaves no sample. A SACK tells of each segment by itself, so one
+    /// that was sent once gives a sample. A cumulative acknowledgment gives none if any segment was sent twice: what
+    /// followed that one may have waited for it at the receiver.
     pub rtt: Option<Duration>,
     /// The round trip of the latest sent of those, on the same conditions: the sample for the shortest round trip.
     pub rtt_newest: Option<Duration>,
-    /// When the first of those that were sent more than once was last sent: what a timestamp echoes that was sent earlier may be
-    /// of an earlier copy, or of an acknowledgment that was lost and is repeated.
+    /// When the first of those that were sent more than once was last sent: what a timestamp echoes that was sent
+    /// earlier may be of an earlier copy, or of an acknowledgment that was lost and is repeated.
     pub again: Option<Instant>,
-    /// The latest sending that it is certain to tell of: see [`Scoreboard::believe_until`](super::Scoreboard::believe_until).
+    /// The latest sending that it is certain to tell of: see
+    /// [`Scoreboard::believe_until`](super::Scoreboard::believe_until).
     pub latest: Option<Sent>,
     /// One that was sent once only arrived after one with a higher sequence number (RFC 8985 section 6.2 step 3).
     pub reordered: bool,

@@ -81,8 +81,9 @@ impl Scoreboard {
     /// What to send next in recovery, of at most `limit` octets; `new_data`: there is unsent data and the peer's window
     /// allows it.
     ///
-    /// Lost is what IsLost, [`Scoreboard::mark_lost_if`] or [`Scoreboard::mark_all_lost`] has marked, and criteria (1.a)
-    /// and (3) ask record by record whether it was retransmitted, which is the same as HighRxt where only IsLost marks.
+    /// Lost is what IsLost, [`Scoreboard::mark_lost_if`] or [`Scoreboard::mark_all_lost`] has marked, and criteria
+    /// (1.a) and (3) ask record by record whether it was retransmitted, which is the same as HighRxt where only IsLost
+    /// marks.
     #[must_use]
     pub fn next_seg(&mut self, limit: u32, new_data: bool) -> Option<NextSeg> {
         if let Some(span) = self.next_lost(limit) {
@@ -97,8 +98,8 @@ impl Scoreboard {
         self.rule_4(limit).map(NextSeg::Rescue)
     }
 
-    /// The first lost segment that was not retransmitted, of at most `limit` octets: rule 1 of NextSeg, and what to send
-    /// after a time-out, where rules 2 to 4 do not apply (RFC 6675 section 5.1).
+    /// The first lost segment that was not retransmitted, of at most `limit` octets: rule 1 of NextSeg, and what to
+    /// send after a time-out, where rules 2 to 4 do not apply (RFC 6675 section 5.1).
     #[must_use]
     pub fn next_lost(&mut self, limit: u32) -> Option<Span> {
         let nxt = self.nxt;
@@ -195,8 +196,8 @@ impl Scoreboard {
 
     /// The retransmission timer expired: all that is not SACKed is taken for lost, retransmissions included.
     ///
-    /// RFC 2018 section 8 wants [`Scoreboard::forget_sacks`] called first; RFC 6675 section 5.1 tells why some do so only
-    /// where [`Scoreboard::has_reneged`].
+    /// RFC 2018 section 8 wants [`Scoreboard::forget_sacks`] called first; RFC 6675 section 5.1 tells why some do so
+    /// only where [`Scoreboard::has_reneged`].
     pub fn mark_all_lost(&mut self) {
         let una = self.una;
         if let Some(UnderWay { marks, left, .. }) = self.under_way.own() {
@@ -206,8 +207,8 @@ impl Scoreboard {
         self.mark_lost_if(|_| true);
     }
 
-    /// Takes for lost each record not SACKed, and not already so, for which `lost` says so. A retransmission is lost with
-    /// it and will be retransmitted. Returns the octets marked. It looks at all records: for rare events.
+    /// Takes for lost each record not SACKed, and not already so, for which `lost` says so. A retransmission is lost
+    /// with it and will be retransmitted. Returns the octets marked. It looks at all records: for rare events.
     pub fn mark_lost_if(&mut self, mut lost: impl FnMut(&Transmission) -> bool) -> u32 {
         let before = self.under_way.tally.pending;
         for index in 0..self.under_way.records.len() {

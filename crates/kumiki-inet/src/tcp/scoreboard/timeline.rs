@@ -1,9 +1,9 @@
 //! The sendings in the order of time, for losses that time tells (RFC 8985 section 6.2).
 //!
-//! The RFC walks all segments for each ACK, or a list in the order of `xmit_ts`. Here that list is a queue of *sendings*.
-//! A record knows its last sending, so a sending of which every octet has since been acknowledged, SACKed, marked lost or
-//! retransmitted is stale, and is dropped once it comes to the front. Each enters once and leaves once, and an ACK looks only
-//! at the front: what it costs does not depend on the flight.
+//! The RFC walks all segments for each ACK, or a list in the order of `xmit_ts`. Here that list is a queue of
+//! *sendings*. A record knows its last sending, so a sending of which every octet has since been acknowledged, SACKed,
+//! marked lost or retransmitted is stale, and is dropped once it comes to the front. Each enters once and leaves once,
+//! and an ACK looks only at the front: what it costs does not depend on the flight.
 
 use kumiki_graph::{Duration, Instant};
 use kumiki_octets::ShortQueue;
@@ -82,8 +82,8 @@ impl Timeline {
 }
 
 impl Scoreboard {
-    /// From now on time tells what is lost ([`Scoreboard::mark_overdue`]), and not IsLost. To be called while nothing is
-    /// outstanding.
+    /// From now on time tells what is lost ([`Scoreboard::mark_overdue`]), and not IsLost. To be called while nothing
+    /// is outstanding.
     pub fn detect_by_time(&mut self) {
         self.by_time = true;
     }
@@ -143,8 +143,8 @@ impl Scoreboard {
         true
     }
 
-    /// Takes back that segments are lost, where nothing has been retransmitted for it: the loss turned out to be none. They
-    /// take their places in the order of time again.
+    /// Takes back that segments are lost, where nothing has been retransmitted for it: the loss turned out to be none.
+    /// They take their places in the order of time again.
     pub fn unmark_pending(&mut self) {
         for index in 0..self.under_way.records.len() {
             if self.under_way.records.get(index).is_some_and(|record| record.is_pending()) {

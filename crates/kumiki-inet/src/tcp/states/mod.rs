@@ -2,20 +2,23 @@
 //!
 //! # What is refused changes nothing
 //!
-//! No octet of a segment that will be refused may change a connection: not its timestamps, its source route, its user timeout, its
-//! keep-alive, its congestion marks, its windows or what it owes. Else whoever knows addresses and ports, and nothing of what was
-//! said, could write into it: a timestamp from the future alone would have PAWS refuse the true peer for days.
+//! No octet of a segment that will be refused may change a connection: not its timestamps, its source route, its user
+//! timeout, its keep-alive, its congestion marks, its windows or what it owes. Else whoever knows addresses and ports,
+//! and nothing of what was said, could write into it: a timestamp from the future alone would have PAWS refuse the true
+//! peer for days.
 //!
-//! So a segment goes through all checks first: `passes_checks` (PAWS, sequence number, RST, SYN, ACK bit, timestamps) and
-//! `accepts_ack` (RFC 5961 section 5.2), which read and answer and write nothing but counters and how often was answered.
-//! `believe` comes next and is the one place where header and options are taken; then the acknowledgment, urgent data, text and FIN,
-//! in the standard's order. SYN-SENT and SYN-RECEIVED have ACK checks of their own before theirs.
+//! So a segment goes through all checks first: `passes_checks` (PAWS, sequence number, RST, SYN, ACK bit, timestamps)
+//! and `accepts_ack` (RFC 5961 section 5.2), which read and answer and write nothing but counters and how often was
+//! answered. `believe` comes next and is the one place where header and options are taken; then the acknowledgment,
+//! urgent data, text and FIN, in the standard's order. SYN-SENT and SYN-RECEIVED have ACK checks of their own before
+//! theirs.
 //!
-//! The answer to a refused segment says where we stand and counts as no acknowledgment: what was owed is owed still, and the
-//! right edge stays (`Session::answer`). Four exceptions, all for segments that fail in their place alone, with a possible ACK and with
-//! timestamps that pass. The peer hears of a copy by D-SACK, in that answer (RFC 2883). A copy counts in what RFC 9768 section 3.2.3.2.2 makes
-//! of it. Where the window is so small that the peer may be probing it, the answer is an acknowledgment as any other, for it may
-//! open the window. So it is to the SYN,ACK that comes again, which shows what RFC 9768 section 3.2.2.1 has it show.
+//! The answer to a refused segment says where we stand and counts as no acknowledgment: what was owed is owed still,
+//! and the right edge stays (`Session::answer`). Four exceptions, all for segments that fail in their place alone, with
+//! a possible ACK and with timestamps that pass. The peer hears of a copy by D-SACK, in that answer (RFC 2883). A copy
+//! counts in what RFC 9768 section 3.2.3.2.2 makes of it. Where the window is so small that the peer may be probing it,
+//! the answer is an acknowledgment as any other, for it may open the window. So it is to the SYN,ACK that comes again,
+//! which shows what RFC 9768 section 3.2.2.1 has it show.
 
 mod closing;
 mod listen;
@@ -129,7 +132,8 @@ impl Session {
         }
     }
 
-    /// Data to send (RFC 9293 section 3.10.2), handed over in pieces as the socket layer does; `end` is the push (MAY-15).
+    /// Data to send (RFC 9293 section 3.10.2), handed over in pieces as the socket layer does; `end` is the push
+    /// (MAY-15).
     pub(crate) fn on_data(&mut self, mut data: Message, end: bool, ctx: &mut Ctx<'_, '_>) {
         if !self.state.may_send() || self.send.fin != Fin::Open {
             ctx.cx.drop("data after release");
@@ -190,8 +194,8 @@ impl Session {
         self.reset(None, ctx);
     }
 
-    /// The next hop does not answer. What MUST-56 keeps a connection from is what ICMP says; this our own link tells, and while
-    /// nobody has answered there is nothing to keep.
+    /// The next hop does not answer. What MUST-56 keeps a connection from is what ICMP says; this our own link tells,
+    /// and while nobody has answered there is nothing to keep.
     pub(crate) fn on_no_neighbour(&mut self, ctx: &mut Ctx<'_, '_>) {
         if self.state.is_before_established() {
             self.end(Some(self.reason_of(Problem::NoNeighbour)), ctx);
@@ -200,7 +204,8 @@ impl Session {
         }
     }
 
-    /// The layer below says that the peer, or its port, cannot be reached. Where nobody has the port the call is refused as by a reset, and so it is on Linux.
+    /// The layer below says that the peer, or its port, cannot be reached. Where nobody has the port the call is
+    /// refused as by a reset, and so it is on Linux.
     pub(crate) fn on_hard_error(&mut self, problem: Problem, ctx: &mut Ctx<'_, '_>) {
         // SHLD-26 asks for an abort; RFC 5927 section 6.1 holds that against the ease of forging, and so do all current
         // stacks: once synchronized, only the time-out ends a connection.

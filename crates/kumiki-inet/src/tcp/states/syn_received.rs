@@ -1,5 +1,5 @@
-//! SYN-RECEIVED: RFC 9293 section 3.10.7.4 as far as it concerns this state. Who was called comes through it at once, see
-//! [`crate::tcp::half_open`]; who calls is here in a simultaneous open.
+//! SYN-RECEIVED: RFC 9293 section 3.10.7.4 as far as it concerns this state. Who was called comes through it at once,
+//! see [`crate::tcp::half_open`]; who calls is here in a simultaneous open.
 
 use kumiki_graph::{Duration, Reason};
 use kumiki_wire::inet::tcp::{Flags, Options, Seq};
@@ -9,9 +9,10 @@ use crate::tcp::segment::{self, Segment};
 use crate::tcp::send::Fin;
 use crate::tcp::session::{Ctx, Session};
 
-/// No link carries less than 68 octets (RFC 791 section 3.2), and what a peer can put together, of which its MSS should speak, is
-/// 576 at least (RFC 1122 section 3.3.2): so none needs segments of less than 28. One that asks for less would have us keep a
-/// record for each octet of the send buffer. Linux (tcp_min_snd_mss) and FreeBSD (minmss) have such a least too.
+/// No link carries less than 68 octets (RFC 791 section 3.2), and what a peer can put together, of which its MSS should
+/// speak, is 576 at least (RFC 1122 section 3.3.2): so none needs segments of less than 28. One that asks for less
+/// would have us keep a record for each octet of the send buffer. Linux (tcp_min_snd_mss) and FreeBSD (minmss) have
+/// such a least too.
 const LEAST_MSS: u16 = 28;
 
 /// When a peer may send its SYN or SYN,ACK again at the earliest: RFC 6298 rule 2.1's RTO before there is a round trip.
@@ -74,11 +75,13 @@ impl Session {
         self.end(Some(reason), ctx);
     }
 
-    /// Our SYN is acknowledged: the first round trip is known. Where it was sent more than once a timestamp tells which was
-    /// answered (RFC 6298 section 3, RFC 7323 section 4.1), and the 3 s of RFC 6298 rule 5.7 are for where nothing does.
+    /// Our SYN is acknowledged: the first round trip is known. Where it was sent more than once a timestamp tells which
+    /// was answered (RFC 6298 section 3, RFC 7323 section 4.1), and the 3 s of RFC 6298 rule 5.7 are for where nothing
+    /// does.
     ///
-    /// What took [`PEER_REPEATS`] or longer may have been answered more than once, and the time until the peer's timer ran out
-    /// is no round trip: after an outage a first sample of a minute would hold RTO at its maximum for dozens of round trips.
+    /// What took [`PEER_REPEATS`] or longer may have been answered more than once, and the time until the peer's timer
+    /// ran out is no round trip: after an outage a first sample of a minute would hold RTO at its maximum for dozens of
+    /// round trips.
     pub(super) fn syn_acked(&mut self, segment: &Segment, ctx: &mut Ctx<'_, '_>) {
         let outcome = self.board.on_cumulative_ack(segment.ack.min(self.iss + 1), ctx.now());
         let told = || self.echoed_trip(segment, ctx.now()).filter(|&trip| trip < PEER_REPEATS);

@@ -35,14 +35,14 @@ impl Session {
         self.take_ecn(arrived, cwr, ctx);
     }
 
-    /// Sequence number, RST and SYN checks; false where the segment has been dealt with. They read, and answer; see the rule
-    /// in [`super`].
+    /// Sequence number, RST and SYN checks; false where the segment has been dealt with. They read, and answer; see the
+    /// rule in [`super`].
     pub(super) fn passes_checks(&mut self, segment: &Segment, ctx: &mut Ctx<'_, '_>) -> bool {
         if !self.passes_paws(segment, ctx) {
             return false;
         }
-        // Where the window is closed, the acknowledgment of a segment at its left edge still counts, and so do RST and URG
-        // (MUST-66).
+        // Where the window is closed, the acknowledgment of a segment at its left edge still counts, and so do RST and
+        // URG (MUST-66).
         let at_closed_window = self.receive.window() == 0 && segment.seq == self.receive.nxt;
         let at_fin = self.resets_at_fin(segment);
         if !at_closed_window && !at_fin && !self.receive.is_acceptable(segment.seq, segment.len()) {
@@ -78,15 +78,15 @@ impl Session {
         true
     }
 
-    /// Whether a peer that has closed resets with the number of its FIN: it answers text that was under way, and had been sent before we had the
-    /// FIN, by what that text acknowledges. See [`crate::tcp`].
+    /// Whether a peer that has closed resets with the number of its FIN: it answers text that was under way, and had
+    /// been sent before we had the FIN, by what that text acknowledges. See [`crate::tcp`].
     fn resets_at_fin(&self, segment: &Segment) -> bool {
         let has_fin = matches!(self.state, State::CloseWait | State::Closing | State::LastAck);
         has_fin && segment.has(Flags::RST) && segment.seq + 1 == self.receive.nxt
     }
 
-    /// All that is believed of a segment beside its acknowledgment, its window and its text: called once every check has been
-    /// passed, and by nobody else.
+    /// All that is believed of a segment beside its acknowledgment, its window and its text: called once every check
+    /// has been passed, and by nobody else.
     pub(super) fn believe(&mut self, segment: &Segment, ctx: &mut Ctx<'_, '_>) {
         self.believe_header(segment.seq, segment.options.timestamps, segment.octets(), ctx);
         self.learn_route(segment, ctx);
@@ -124,8 +124,8 @@ impl Session {
         }
     }
 
-    /// Whether TS.Recent is of a time of which nothing can be said any more. A segment is accepted then whatever its timestamp, "and rule R3
-    /// updates TS.Recent with the TSval from the new segment" (RFC 7323 section 5.5).
+    /// Whether TS.Recent is of a time of which nothing can be said any more. A segment is accepted then whatever its
+    /// timestamp, "and rule R3 updates TS.Recent with the TSval from the new segment" (RFC 7323 section 5.5).
     fn is_recent_outdated(&self, ctx: &Ctx<'_, '_>) -> bool {
         let (_, since) = self.receive.ts_recent;
         ctx.now().saturating_since(since) > PAWS_IDLE
@@ -145,8 +145,8 @@ impl Session {
         false
     }
 
-    /// Answers a segment outside the window. Most are copies of what was received, or ask where the window is: where nothing
-    /// else speaks against one it is reported as such (RFC 2883), and what the window can open further is said.
+    /// Answers a segment outside the window. Most are copies of what was received, or ask where the window is: where
+    /// nothing else speaks against one it is reported as such (RFC 2883), and what the window can open further is said.
     fn refuse(&mut self, segment: &Segment, ctx: &mut Ctx<'_, '_>) {
         let credible = segment.has(Flags::ACK)
             && self.is_possible_ack(segment.ack)
@@ -180,7 +180,8 @@ impl Session {
         }
     }
 
-    /// Says where we stand, to whoever sent what is refused, as often as RFC 5961 section 7 allows; whether it will be said.
+    /// Says where we stand, to whoever sent what is refused, as often as RFC 5961 section 7 allows; whether it will be
+    /// said.
     pub(super) fn challenge(&mut self, standing: Plausibility, ctx: &mut Ctx<'_, '_>) -> bool {
         ctx.shared.counters.unacceptable += 1;
         let now = ctx.now();
@@ -195,7 +196,8 @@ impl Session {
         true
     }
 
-    /// Whether a peer that has seen what we sent can acknowledge `ack`; the lower bound is RFC 5961 section 5.2 (MAY-12).
+    /// Whether a peer that has seen what we sent can acknowledge `ack`; the lower bound is RFC 5961 section 5.2
+    /// (MAY-12).
     fn is_possible_ack(&self, ack: Seq) -> bool {
         let oldest = self.board.una() - self.send.max_wnd;
         ack.leq(self.send.max) && ack.geq(oldest)
@@ -214,8 +216,8 @@ impl Session {
     pub(super) fn take_ack(&mut self, segment: &Segment, ctx: &mut Ctx<'_, '_>) {
         let ack = segment.ack;
         if self.send.wnd == 0 {
-            // A peer that answers with its window closed may do so for ever (MUST-37), also where it closed it over what was
-            // under way (SHLD-17).
+            // A peer that answers with its window closed may do so for ever (MUST-37), also where it closed it over
+            // what was under way (SHLD-17).
             self.answered(ctx);
         }
         let una = self.board.una();
@@ -306,8 +308,9 @@ impl Session {
         let fin = segment.has(Flags::FIN);
         let push = segment.has(Flags::PSH) || fin;
         let nxt = self.receive.nxt;
-        // Each segment ahead of its turn has an acknowledgment of its own, also where several come in one batch: the sender counts
-        // them (RFC 5681 sections 3.2 and 4.2). All else that a batch brings is acknowledged at its end, together.
+        // Each segment ahead of its turn has an acknowledgment of its own, also where several come in one batch: the
+        // sender counts them (RFC 5681 sections 3.2 and 4.2). All else that a batch brings is acknowledged at its end,
+        // together.
         if segment.seq.gt(nxt)
             && let OwedAck::Now(why) = self.receive.due
         {

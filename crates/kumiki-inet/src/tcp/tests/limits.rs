@@ -109,7 +109,8 @@ fn a_lost_tail_is_a_time_out_whatever_else_seemed_to_hold() {
     assert_eq!(spans(&pair, from), ["0 to 200 retransmission time-out", "200 to 300 application"]);
 }
 
-/// Of ten segments the last two are lost: the probe brings the last, and what that calls out says that the one before it is lost.
+/// Of ten segments the last two are lost: the probe brings the last, and what that calls out says that the one before
+/// it is lost.
 #[test]
 fn a_probe_whose_answer_begins_a_recovery_was_waited_for() {
     let config =
@@ -274,7 +275,8 @@ fn opening_and_closing_are_times_of_their_own_and_nothing_holds_what_is_over() {
     assert_eq!(spans, ["0 to 20 opening", "20 to 50 application", "50 to 70 closing"]);
 }
 
-/// Of 20 segments, all of them sent and ended with a FIN, some are lost: what is to be retransmitted waits for the window, and nothing is closing yet.
+/// Of 20 segments, all of them sent and ended with a FIN, some are lost: what is to be retransmitted waits for the
+/// window, and nothing is closing yet.
 #[test]
 fn what_is_to_be_sent_again_is_held_by_the_loss_also_behind_the_end_of_the_data() {
     let config = Config { initial_window: InitialWindow::Segments(20), sack: true, ..recorded() };

@@ -393,7 +393,8 @@ fn no_round_trip_is_measured_by_a_handshake_of_which_anything_went_twice() {
     assert_eq!(last.srtt, None, "{last:?}");
 }
 
-/// Where several have one address together, each calls from ports of its own, and by both ends of a call it is known whose it is.
+/// Where several have one address together, each calls from ports of its own, and by both ends of a call it is known
+/// whose it is.
 #[test]
 fn a_call_goes_from_a_port_that_is_ours_to_choose() {
     let mut pair = Pair::new(plain(), plain(), ms(10));

@@ -1,4 +1,5 @@
-//! The same files once more, over IPv6. What is left out is about addresses and options of IPv4, or is long and the same.
+//! The same files once more, over IPv6. What is left out is about addresses and options of IPv4, or is long and the
+//! same.
 
 #[path = "attacks.rs"]
 mod attacks;

@@ -1,5 +1,5 @@
-//! Two hosts, each an application on TCP, and a wire between them that does what the test says. They speak the version of IP
-//! that the module above says: these files are compiled once for each.
+//! Two hosts, each an application on TCP, and a wire between them that does what the test says. They speak the version
+//! of IP that the module above says: these files are compiled once for each.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use kumiki_wire::inet::SourceRoute;

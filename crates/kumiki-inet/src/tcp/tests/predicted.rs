@@ -58,8 +58,8 @@ struct Scene {
     wraps: bool,
 }
 
-/// All that can be told of a run: packets and their times, what the users heard and got, counters, records, what work was done, and how the
-/// connections stood after each step.
+/// All that can be told of a run: packets and their times, what the users heard and got, counters, records, what work
+/// was done, and how the connections stood after each step.
 #[derive(PartialEq, Debug)]
 struct RunTrace {
     packets: Vec<String>,
@@ -223,7 +223,8 @@ fn raw(pair: &mut Pair, host: usize, header: Header, text: &[u8]) {
     pair.deliver(host, data);
 }
 
-/// Mostly small writes in turn, as in calls and their answers; some longer than a segment, some while others are under way.
+/// Mostly small writes in turn, as in calls and their answers; some longer than a segment, some while others are under
+/// way.
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let octets = || prop_oneof![8 => 1usize..200, 2 => 200usize..20_000, 1 => 20_000usize..60_000];
     let near = || prop_oneof![6 => Just(0), 2 => -3i32..4, 1 => -70_000..70_000, 1 => any::<i32>()];
@@ -328,7 +329,8 @@ fn chosen(config: Config) -> impl Strategy<Value = Config> {
                     duplicate_threshold: duplicates,
                     max_send_buffer: grows * 10,
                     max_receive_buffer: grows * 10,
-                    // A few buffers are too small for the writes, and a handshake of one side may know less than the other's.
+                    // A few buffers are too small for the writes, and a handshake of one side may know less than the
+                    // other's.
                     send_buffer: config.send_buffer.max(2_000),
                     ..config.clone()
                 }

@@ -135,8 +135,9 @@ fn check(pair: &mut Pair, writes: [&[usize]; 2]) {
         }
     }
     for heard in &heard {
-        // A caller may give up before the other side has heard of it. Where the acknowledgment of a FIN is lost again and
-        // again, the peer's TIME-WAIT may be over first, and the last FIN is answered by a reset: nothing is lost then.
+        // A caller may give up before the other side has heard of it. Where the acknowledgment of a FIN is lost again
+        // and again, the peer's TIME-WAIT may be over first, and the last FIN is answered by a reset: nothing is lost
+        // then.
         let in_order =
             |last: &String| last == "closed" || (last == "aborted: Reset" && heard.contains(&"released".into()));
         assert!(heard.is_empty() || timed_out || heard.last().is_some_and(in_order), "{heard:?}\n{tail}");

@@ -97,7 +97,8 @@ fn what_an_overtaken_acknowledgment_reports_counts() {
 
 #[test]
 fn a_timeout_marks_only_what_was_sent_a_round_trip_ago() {
-    // Section 3.5: the acknowledgment of the first segment is late, and two more were sent just before the timer expires.
+    // Section 3.5: the acknowledgment of the first segment is late, and two more were sent just before the timer
+    // expires.
     let config = Config { tail_loss_probe: false, ..prompt() };
     let mut pair = with_fates(config.clone(), config, |octet, copy| match (octet, copy) {
         (0, 0) => vec![ms(195)],
@@ -313,7 +314,8 @@ fn time_tells_losses_better_than_rfc_6675_at_one_to_five_per_cent() {
     }
 }
 
-/// 30 segments of which the fifth comes 5 ms after its turn, when others 1 ms apart have overtaken it; then the same again.
+/// 30 segments of which the fifth comes 5 ms after its turn, when others 1 ms apart have overtaken it; then the same
+/// again.
 fn reordered(config: &Config) -> Pair {
     let mut pair = with_fates(config.clone(), config.clone(), |octet, copy| {
         let (n, late) = (u64::from(octet / 1000), octet % 30_000 == 4000 && copy == 0);
@@ -505,8 +507,8 @@ fn the_probe_is_new_data_where_there_is_some() {
 
 #[test]
 fn new_data_that_trickles_out_does_not_put_the_timer_off() {
-    // Nothing arrives from 495 ms on, and A writes ten octets each 50 ms. RTO is its minimum of 200 ms: the probe goes no
-    // later than that, and one RTO after it the head (RFC 8985 sections 7.2 and 7.3).
+    // Nothing arrives from 495 ms on, and A writes ten octets each 50 ms. RTO is its minimum of 200 ms: the probe goes
+    // no later than that, and one RTO after it the head (RFC 8985 sections 7.2 and 7.3).
     let config = Config { coalesce: kumiki_graph::Coalesce::Never, ..prompt() };
     let mut pair =
         Pair::with_rule(
@@ -570,7 +572,8 @@ fn a_segment_that_is_reported_ends_the_back_off() {
 
 #[test]
 fn an_acknowledgment_that_undoes_a_timeout_is_one_sample() {
-    // The second segment and the acknowledgments of 300 ms are lost; what fills the gap is answered when the head has been retransmitted.
+    // The second segment and the acknowledgments of 300 ms are lost; what fills the gap is answered when the head has
+    // been retransmitted.
     let config = Config { timestamps: true, trace: true, mss: Some(1012), f_rto: false, ..prompt() };
     let mut pair = Pair::with_rule(config.clone(), config, |packet| {
         let at = packet.at.as_nanos() / 1_000_000;

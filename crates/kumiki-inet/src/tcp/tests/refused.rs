@@ -1,10 +1,12 @@
 //! What is refused changes nothing: the rule of [`crate::tcp::states`], over random sessions.
 //!
-//! Each session runs twice with the same seed and in the same steps. Between the steps of the second run segments come that must
-//! be refused, for every reason there is, with all options on; what is answered to them at that instant nobody hears. All else on
-//! the wire must then be the same to the octet and the nanosecond, and so must be what the users hear.
+//! Each session runs twice with the same seed and in the same steps. Between the steps of the second run segments come
+//! that must be refused, for every reason there is, with all options on; what is answered to them at that instant
+//! nobody hears. All else on the wire must then be the same to the octet and the nanosecond, and so must be what the
+//! users hear.
 //!
-//! `PROPTEST_CASES=100000 cargo test --release -p kumiki-inet --lib tcp::tests::refused` tries more than the usual number.
+//! `PROPTEST_CASES=100000 cargo test --release -p kumiki-inet --lib tcp::tests::refused` tries more than the usual
+//! number.
 
 use kumiki_graph::*;
 use kumiki_octets::{Checksum, Message, Sum};
@@ -165,8 +167,8 @@ fn stand(pair: &mut Pair, host: usize) -> Option<Stand> {
     })
 }
 
-/// The segment, with all that could be believed of it; `None` where it would not be refused as things are, or where it is
-/// one of the exceptions that the rule names.
+/// The segment, with all that could be believed of it; `None` where it would not be refused as things are, or where it
+/// is one of the exceptions that the rule names.
 fn made_up(pair: &mut Pair, forgery: &Forgery) -> Option<Unit> {
     let to = forgery.to;
     let it = stand(pair, to)?;
@@ -379,8 +381,8 @@ fn plans() -> impl Strategy<Value = Plan> {
                 ecn,
                 keep_alive,
                 keep_alive_times: KeepAlive { idle: ms(700), interval: ms(1000), count: 5 },
-                // What is refused of the peer's own, as PAWS does with late copies, has the same account as what is forged. That much a
-                // forger can do: here there is no limit, and scripts show whose account is whose.
+                // What is refused of the peer's own, as PAWS does with late copies, has the same account as what is
+                // forged. That much a forger can do: here there is no limit, and scripts show whose account is whose.
                 challenge_interval: Duration::ZERO,
                 user_timeout_option,
                 user_timeout: user_timeout_option.then_some(ms(60_000)),

@@ -186,7 +186,8 @@ fn named_rules_give_the_collapse_of_paper_5() {
             assert!(paper5(other, 4096, 4096) > 3_900_000);
         }
     }
-    // It is Nagle's rule that waits where the send buffer holds more than one message; where it holds one, any rule does.
+    // It is Nagle's rule that waits where the send buffer holds more than one message; where it holds one, any rule
+    // does.
     assert!(paper5(&nagle_off, 8192, 4096) > 3_900_000);
     assert_eq!(paper5(&nagle_off, 4096, 4096), paper5(&rules, 4096, 4096));
     // Twice the MSS and more: nothing stalls.

@@ -253,7 +253,8 @@ fn an_icmp_error_concerns_only_the_connection_that_it_quotes() {
     assert_ne!(first, second);
 }
 
-/// Segments that A sends in each of six round trips of 100 ms before all of one is lost, and in each of as many from the time-out on.
+/// Segments that A sends in each of six round trips of 100 ms before all of one is lost, and in each of as many from
+/// the time-out on.
 fn rounds_around_a_timeout(config: Config) -> ([usize; 6], [usize; 6]) {
     let config = Config {
         initial_window: crate::tcp::congestion::InitialWindow::Segments(2),
@@ -313,8 +314,8 @@ fn what_was_lost_goes_again_in_slow_start_once_f_rto_finds_the_time_out_genuine(
             let (before, after) = rounds_around_a_timeout(config);
             let case = format!("sack {sack}, timestamps {timestamps}, {loss_detection:?}");
             assert_eq!(before[..5], [2, 4, 8, 16, 0], "{case}");
-            // One segment, then two new ones, whose duplicates tell that it was for something: RFC 5682 section 2.1 step 3
-            // (a) allows three, and slow start doubles them up to half of what was under way.
+            // One segment, then two new ones, whose duplicates tell that it was for something: RFC 5682 section 2.1
+            // step 3 (a) allows three, and slow start doubles them up to half of what was under way.
             assert_eq!(after[..5], [1, 2, 3, 6, 8], "{case}");
         }
     }

@@ -100,7 +100,8 @@ fn the_right_edge_moves_in_large_steps_only() {
     assert_eq!(pair.taken_log(), ["0.600 b . 1:1(0) ack 4001 win 2000"]);
 }
 
-/// What a scaled window cannot tell is not told again and again: each end would take the other's word for a reason to speak.
+/// What a scaled window cannot tell is not told again and again: each end would take the other's word for a reason to
+/// speak.
 #[test]
 fn ends_with_room_of_less_than_a_unit_of_the_scale_do_not_answer_each_other_for_ever() {
     // The unit is 256 octets, the buffer has 100 more than 250 of them, and two segments are 80.

@@ -1,4 +1,5 @@
-//! A ring against a queue, against another thread, and against another side that does what it likes. `./check` runs these under Miri, too.
+//! A ring against a queue, against another thread, and against another side that does what it likes. `./check` runs
+//! these under Miri, too.
 
 #![expect(clippy::cast_possible_truncation, reason = "octets of numbers")]
 

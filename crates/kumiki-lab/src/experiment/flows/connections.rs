@@ -52,7 +52,8 @@ pub(in crate::experiment) fn association(world: &World, hosts: &BTreeMap<String,
     Some(if writes { pair } else { (pair.1, pair.0) })
 }
 
-/// How many segments each sender of `load`'s hosts has retransmitted; of a transfer since its opening, and until its end, as in its row.
+/// How many segments each sender of `load`'s hosts has retransmitted; of a transfer since its opening, and until its
+/// end, as in its row.
 pub(in crate::experiment) fn retransmissions(
     world: &World,
     hosts: &BTreeMap<String, HostId>,

@@ -66,8 +66,8 @@ impl<'a> RecordedConnection<'a> {
 }
 
 impl FlowMeasurement<'_> {
-    /// The sessions of the load, writer by writer and in the order of opening: what came of each, that since the measurement began, and what held it from one time to
-    /// another, or, of a transfer, in its own.
+    /// The sessions of the load, writer by writer and in the order of opening: what came of each, that since the
+    /// measurement began, and what held it from one time to another, or, of a transfer, in its own.
     pub(in crate::experiment) fn flows(&self) -> Vec<(Progress, Flow)> {
         let Self { world, hosts, load, .. } = *self;
         let matched = matched(world, hosts, load, self.sinks);
@@ -146,7 +146,8 @@ impl FlowMeasurement<'_> {
         (from, times.into_iter().flatten().fold(writes_until, Instant::min))
     }
 
-    /// What held the flow on `connection` from one time to another, in order: of exchanges, those that were `exchanged`.
+    /// What held the flow on `connection` from one time to another, in order: of exchanges, those that were
+    /// `exchanged`.
     fn spans(
         &self,
         connection: &RecordedConnection<'_>,
@@ -190,7 +191,8 @@ impl FlowMeasurement<'_> {
     }
 }
 
-/// Until when since `from` the host of `end` has had power: until now, where it has not failed. A host with a program of a load does not get it back.
+/// Until when since `from` the host of `end` has had power: until now, where it has not failed. A host with a program
+/// of a load does not get it back.
 fn has_power_until(
     world: &World,
     hosts: &BTreeMap<String, HostId>,

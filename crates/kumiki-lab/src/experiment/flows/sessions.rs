@@ -1,4 +1,5 @@
-//! The sessions of a load at both their ends: who writes them, what has come, and which of the one belongs to which of the other.
+//! The sessions of a load at both their ends: who writes them, what has come, and which of the one belongs to which of
+//! the other.
 
 use core::net::SocketAddr;
 use std::collections::{BTreeMap, VecDeque};
@@ -24,7 +25,8 @@ pub(in crate::experiment) struct Progress {
     pub(in crate::experiment) octets: u64,
     pub(super) first: Option<Instant>,
     pub(in crate::experiment) last: Option<Instant>,
-    /// Since when something more is to come, where that is later than the last; of exchanges, which may pause. None where nothing is.
+    /// Since when something more is to come, where that is later than the last; of exchanges, which may pause. None
+    /// where nothing is.
     pub(in crate::experiment) awaited_since: Option<Instant>,
     /// The longest times between two arrivals.
     pub(in crate::experiment) gaps: Gaps,
@@ -119,7 +121,8 @@ impl Writer {
         self.opened.is_some()
     }
 
-    /// Whether it was to come to an end and has not, or was never open, for no other reason than silence: what `came` has no end.
+    /// Whether it was to come to an end and has not, or was never open, for no other reason than silence: what `came`
+    /// has no end.
     pub(in crate::experiment) fn is_cut_off(&self, has_end: bool, came: Option<&Progress>) -> bool {
         let is_over = self.written.is_some() || came.is_some_and(|came| came.ended.is_some());
         let is_told = self.aborted.as_ref().is_some_and(|why| *why != Reason::TimedOut);

@@ -1,4 +1,5 @@
-//! The hosts of a scenario as they come into a world: built, in the place of real ones, or real from the frames up and so outside.
+//! The hosts of a scenario as they come into a world: built, in the place of real ones, or real from the frames up and
+//! so outside.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +17,8 @@ use crate::experiment::real::{self, RealHost};
 use crate::profile::Profile;
 use crate::scenario::{self, Real, Scenario};
 
-/// The profile of each host by its name, where it is one of `profiles`: with what is drawn of it, and with the prices that the scenario says.
+/// The profile of each host by its name, where it is one of `profiles`: with what is drawn of it, and with the prices
+/// that the scenario says.
 pub(in crate::experiment) fn profiles_by_host(
     scenario: &Scenario,
     profiles: &BTreeMap<String, Profile>,

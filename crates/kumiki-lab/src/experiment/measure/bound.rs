@@ -22,7 +22,8 @@ pub enum Bound {
     Pages,
     /// The connection was aborted: given up, or reset.
     Aborted,
-    /// Datagrams or echoes were lost, most of them not in the queue of a full line; or most of these left while their way was not there.
+    /// Datagrams or echoes were lost, most of them not in the queue of a full line; or most of these left while their
+    /// way was not there.
     Lost,
     /// A host at an end of it had no power.
     Power,
@@ -46,14 +47,17 @@ impl Bound {
 }
 
 impl Measured {
-    /// What bound `of`, a load, or a `flow` of it (of several loads together see [`Measured::bound_of_all`]), where the stack and the line allow `limit_mbps` in the time in which it wrote: writers that waited for pages beside a line that was not full, a CPU
-    /// without time left, or a full line, in this order, since each of the first two keeps the next from being the reason.
-    /// Then comes the opening of transfers, which is before the time in which they are measured, where it took longer than that.
-    /// What is left is what held TCP for the most time (of limits that held equally long the first of [`Limit::ALL`]), or the window of another protocol.
+    /// What bound `of`, a load, or a `flow` of it (of several loads together see [`Measured::bound_of_all`]), where the
+    /// stack and the line allow `limit_mbps` in the time in which it wrote: writers that waited for pages beside a line
+    /// that was not full, a CPU without time left, or a full line, in this order, since each of the first two keeps the
+    /// next from being the reason. Then comes the opening of transfers, which is before the time in which they are
+    /// measured, where it took longer than that. What is left is what held TCP for the most time (of limits that held
+    /// equally long the first of [`Limit::ALL`]), or the window of another protocol.
     ///
-    /// What the writing program waits between messages, as its profile has it, is time that its host takes. A CPU and a line count
-    /// as full from 99 % on: the rest is lost at the ends of the measurement. A line that others share, or that is one of several, is full where it was busy for 98 % of the time
-    /// in which it was there: losses in its queue cost the rest.
+    /// What the writing program waits between messages, as its profile has it, is time that its host takes. A CPU and a
+    /// line count as full from 99 % on: the rest is lost at the ends of the measurement. A line that others share, or
+    /// that is one of several, is full where it was busy for 98 % of the time in which it was there: losses in its
+    /// queue cost the rest.
     ///
     /// Over a full line not everything waits for it: see `LoadResult::waits_for_line`.
     #[must_use]
@@ -93,8 +97,9 @@ impl Measured {
         }
     }
 
-    /// What bound several loads together, where the stack and the line allow each what `limit_mbps` says: what bound those of them that brought the most, and where
-    /// none brought anything, most of them. That one of several waits for something else takes nothing from a line that the others fill.
+    /// What bound several loads together, where the stack and the line allow each what `limit_mbps` says: what bound
+    /// those of them that brought the most, and where none brought anything, most of them. That one of several waits
+    /// for something else takes nothing from a line that the others fill.
     #[must_use]
     pub fn bound_of_all(&self, limit_mbps: impl Fn(&str) -> Option<f64>) -> Bound {
         let mut all: Vec<(Bound, (u64, usize))> = Vec::new();
@@ -127,7 +132,8 @@ impl LoadResult {
         (self.units.is_some() || self.echoes.is_some()) && self.flows.iter().all(|flow| flow.sender.is_none())
     }
 
-    /// Whether it is of datagrams or echoes alone, and almost all arrived but for what is under way: then there were no more of them.
+    /// Whether it is of datagrams or echoes alone, and almost all arrived but for what is under way: then there were no
+    /// more of them.
     fn is_all_there(&self) -> bool {
         let are_all = |sent: u64, came: u64| came.saturating_mul(100) >= sent.saturating_mul(99);
         let datagrams = self.units.is_none_or(|units| {
@@ -150,13 +156,15 @@ impl LoadResult {
     fn waits_for_cpu(&self, flow: Option<&Flow>, busy: f64) -> bool {
         let flows = flow.map_or(self.flows.as_slice(), core::slice::from_ref);
         let are_exchanges = !flows.is_empty() && flows.iter().all(|flow| flow.exchanges.is_some());
-        // Between an answer and the next request there is nothing to work on; but where it is round trips that take the time, the way is longer than the work.
+        // Between an answer and the next request there is nothing to work on; but where it is round trips that take the
+        // time, the way is longer than the work.
         let has_work = || !held::waits_for_program(&flow.map_or_else(|| self.held(), Flow::held));
         busy >= FULL || (are_exchanges && busy >= FULL_OF_EXCHANGES && has_work())
     }
 
-    /// Whether a full line is what it, or a `flow` of it, waits for, where the line allows `limit_mbps`: not where its program is waited for for nearly all of the
-    /// time, unless that are calls over a line that these fill, nor where it has less than its share of the line, and so waits for its window.
+    /// Whether a full line is what it, or a `flow` of it, waits for, where the line allows `limit_mbps`: not where its
+    /// program is waited for for nearly all of the time, unless that are calls over a line that these fill, nor where
+    /// it has less than its share of the line, and so waits for its window.
     fn waits_for_line(&self, flow: Option<&Flow>, limit_mbps: Option<f64>) -> bool {
         let flows = flow.map_or(self.flows.as_slice(), core::slice::from_ref);
         if matches!(flows, [one] if one.is_locked_out()) {

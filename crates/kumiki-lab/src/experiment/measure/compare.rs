@@ -244,7 +244,8 @@ impl LoadBetween<'_> {
             (flow.began, flow.time) = (since, time);
         }
         flow.longest_gap = flow.longest_silence(came);
-        // What has an end is there for its own time alone; beside that nothing is said of the time in which a line was not there.
+        // What has an end is there for its own time alone; beside that nothing is said of the time in which a line was
+        // not there.
         let own = lines.idle.busiest(load.way(flow.way), (flow.began, flow.began + flow.time));
         flow.line = if load.until_done { own.unwrap_or(most) } else { own.unwrap_or_default().max(most) };
         let is_to_begin = flow.is_unbegun() && (load.until_done || !self.was_to_begin());
@@ -266,7 +267,8 @@ impl LoadBetween<'_> {
         lines.idle.stood((since, since + time), each)
     }
 
-    /// How busy the busiest line was on the way of whichever flow had the least busy one. Echoes are no flows, but go there and back.
+    /// How busy the busiest line was on the way of whichever flow had the least busy one. Echoes are no flows, but go
+    /// there and back.
     fn line(&self, flows: &[Flow], lines: &LinesOfLoad<'_>) -> f64 {
         let shares = |way| self.load.way(way).iter().filter_map(|line| lines.shares.get(line).copied());
         let of_echoes = self.asked().map(|way| shares(way).reduce(f64::max).unwrap_or(0.0));
@@ -302,7 +304,8 @@ impl LoadBetween<'_> {
         units.map_or_else(|| self.after.away.echoes.as_ref().and_then(Echoes::lost_share), Units::lost_share)
     }
 
-    /// What is counted of `flows` and of datagrams, which were written for a `part` of the `time`, where a queue gave up such a part of what came to it.
+    /// What is counted of `flows` and of datagrams, which were written for a `part` of the `time`, where a queue gave
+    /// up such a part of what came to it.
     fn counted(&self, flows: &[Flow], (part, time): ((Instant, Duration), Duration), given_up: f64) -> LoadResult {
         let Self { load, before, after, .. } = *self;
         // Datagrams that were all sent are over, and have not stopped.
@@ -333,8 +336,8 @@ fn count(flows: &[Flow], is: impl Fn(&Flow) -> bool) -> u64 {
     flows.iter().filter(|flow| is(flow)).count() as u64
 }
 
-/// How many of so many datagrams that were `sent` in `time` are under way at its end, where their way takes as long as it does mostly. Of a queue that grows all the time
-/// this is half of what is in it.
+/// How many of so many datagrams that were `sent` in `time` are under way at its end, where their way takes as long as
+/// it does mostly. Of a queue that grows all the time this is half of what is in it.
 fn under_way(sent: u64, flows: &[Flow], time: Duration) -> u64 {
     let mut all = Times::default();
     flows.iter().filter_map(|flow| flow.delays.as_ref()).for_each(|delays| all.add(delays));
@@ -365,7 +368,8 @@ fn opened(sources: &[(usize, &Source)]) -> Option<Instant> {
     sources.iter().flat_map(|(_, source)| source.sent()).filter_map(|sent| sent.opened).min()
 }
 
-/// From the first call of `flows` to the end of the last, as far as both are between two times, where that is when they are measured.
+/// From the first call of `flows` to the end of the last, as far as both are between two times, where that is when they
+/// are measured.
 fn exchange_time(flows: &[(Progress, Flow)], measured: (Instant, Instant)) -> (Instant, Duration) {
     let times = || flows.iter().map(|(_, flow)| flow.own_time(measured));
     let began = times().map(|(began, _)| began).min().unwrap_or(measured.0);

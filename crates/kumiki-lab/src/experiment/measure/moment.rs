@@ -24,8 +24,8 @@ use crate::workload::Source;
 #[derive(Default)]
 pub(in crate::experiment) struct Snapshot {
     pub(in crate::experiment) at: Instant,
-    /// When data last arrived. Rates are taken from arrival to arrival, so that they do not depend on where in a PDU the
-    /// clock stood.
+    /// When data last arrived. Rates are taken from arrival to arrival, so that they do not depend on where in a PDU
+    /// the clock stood.
     pub(super) last: Option<Instant>,
     /// The longest time between two arrivals of a session so far.
     longest_gap: Duration,
@@ -82,7 +82,8 @@ fn waited(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> Vec<D
     load.from.iter().map(sum).collect()
 }
 
-/// The state of the world at one moment, by default its beginning: what all loads have brought, and what all parts have counted.
+/// The state of the world at one moment, by default its beginning: what all loads have brought, and what all parts have
+/// counted.
 #[derive(Default)]
 pub(in crate::experiment) struct Moment {
     pub(super) at: Instant,

@@ -56,7 +56,8 @@ impl LoadResult {
     }
 }
 
-/// Whether what `loads` bring is not alike: a call and a transfer share nothing, nor do two of which only one has an end. Echoes bring nothing.
+/// Whether what `loads` bring is not alike: a call and a transfer share nothing, nor do two of which only one has an
+/// end. Echoes bring nothing.
 pub(in crate::experiment) fn is_mixed(loads: &BTreeMap<String, Load>) -> bool {
     let mut kinds = loads.values().filter(|load| load.kind != Kind::Ping).map(|load| (load.kind, load.until_done));
     let first = kinds.next();

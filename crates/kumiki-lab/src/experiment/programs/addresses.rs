@@ -25,8 +25,8 @@ pub(super) fn place(text: &str, key: &str, hosts: &BTreeMap<String, Host>) -> Re
     Ok((host.to_owned(), node.to_owned()))
 }
 
-/// The address under which `program` on `host` is reached at `plug`, `host.device`: that of the first node below it that has one, and of several of its interfaces
-/// that on this device.
+/// The address under which `program` on `host` is reached at `plug`, `host.device`: that of the first node below it
+/// that has one, and of several of its interfaces that on this device.
 pub(super) fn address(
     (host, program): &(String, String),
     plug: Option<&str>,

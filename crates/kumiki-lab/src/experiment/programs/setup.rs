@@ -278,7 +278,8 @@ impl Setup<'_> {
 
     /// Times of sending and of silence, where this load of datagrams has such.
     fn bursts(&self, rate: quantity::Rate, media: Option<Media>) -> Result<Option<Bursts>, ScenarioError> {
-        /// So many bursts may begin and end from one datagram to the next: each is drawn, though nothing leaves in most of them.
+        /// So many bursts may begin and end from one datagram to the next: each is drawn, though nothing leaves in most
+        /// of them.
         const MOST: u64 = 1000;
         let drawn = |key: &'static str, text: Option<&String>| drawn::<Duration>(key, text);
         let Workload { on, off, .. } = self.workload;

@@ -322,7 +322,8 @@ fn two_do_not_write_one_journal() {
     assert!(matches!(again, OutputError::Exists { .. }), "{again}");
 }
 
-/// Of several that begin at once in a new directory, one has it, and the others are refused before they compute anything.
+/// Of several that begin at once in a new directory, one has it, and the others are refused before they compute
+/// anything.
 #[test]
 fn of_those_that_begin_at_once_one_writes() {
     const WRITERS: usize = 4;
@@ -504,7 +505,8 @@ fn a_point_whose_capture_is_cut_off_is_run_again() {
     }
 }
 
-/// Nothing of an older result goes, and nothing is half copied that would be in the way once the capture is there again.
+/// Nothing of an older result goes, and nothing is half copied that would be in the way once the capture is there
+/// again.
 #[test]
 fn a_capture_that_is_cut_off_is_told_before_anything_is_merged() {
     let (sweep, into) = (Sweep::of(4), Place::new("cut-off-merged"));
@@ -533,7 +535,8 @@ fn a_capture_that_is_cut_off_is_told_before_anything_is_merged() {
     assert!(why.starts_with("D2/captures/two/003-a.pcapng: "), "{why}");
 }
 
-/// Those that were copied before it failed would have no journal that says whose they are, and the next attempt would refuse them.
+/// Those that were copied before it failed would have no journal that says whose they are, and the next attempt would
+/// refuse them.
 #[test]
 fn a_merge_that_fails_half_way_leaves_no_captures() {
     let (sweep, into) = (Sweep::of(4), Place::new("half-merged"));

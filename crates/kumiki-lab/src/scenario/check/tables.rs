@@ -16,7 +16,8 @@ const LISTS: [&str; 5] = ["event", "skip", "compare", "trend", "claim"];
 /// The keys at the top below which each table has a name of its own.
 pub(in crate::scenario) const NAMED: [&str; 5] = ["host", "switch", "link", "ring", "load"];
 
-/// Every key at the top is one that there is, since what stands under another one is looked for in vain elsewhere; and each is in the brackets that it needs.
+/// Every key at the top is one that there is, since what stands under another one is looked for in vain elsewhere; and
+/// each is in the brackets that it needs.
 pub(in crate::scenario) fn sections(source: &Source<'_>) -> Result<(), ScenarioError> {
     let known: Vec<&str> = Scenario::KEYS.iter().map(|key| key.name).collect();
     names::check(source)?;
@@ -77,8 +78,8 @@ fn losses<'a>(source: &Source<'_>, path: &mut Vec<&'a str>, node: &'a Node) -> R
     Ok(())
 }
 
-/// A host's own keys are the only ones whose values are no tables, and what a link, a ring or a switch must have may be misspelt among the
-/// settings of its medium; serde cannot say so well.
+/// A host's own keys are the only ones whose values are no tables, and what a link, a ring or a switch must have may be
+/// misspelt among the settings of its medium; serde cannot say so well.
 pub(in crate::scenario) fn keys(source: &Source<'_>) -> Result<(), ScenarioError> {
     const MEDIUM_KEYS: [&str; 3] = ["ends", "medium", "a setting of the medium"];
     const SWITCH_KEYS: [&str; 3] = ["ports", "kind", "a setting of the switch"];

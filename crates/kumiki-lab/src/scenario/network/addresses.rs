@@ -62,7 +62,8 @@ impl Interface {
     }
 }
 
-/// The table at `key`, made where there is none; `None` where something else is there, which is judged when the node is built.
+/// The table at `key`, made where there is none; `None` where something else is there, which is judged when the node is
+/// built.
 pub(super) fn own_table<'a>(table: &'a mut toml::Table, key: &str) -> Option<&'a mut toml::Table> {
     let value = table.entry(key.to_owned()).or_insert_with(|| toml::Value::Table(toml::Table::new()));
     value.as_table_mut()
@@ -235,7 +236,8 @@ fn interfaces(scenario: &Scenario) -> Vec<Interface> {
     all
 }
 
-/// The first device below `node` on which a line ends, and the layers down to it. What goes through another IP ends on no line of its own.
+/// The first device below `node` on which a line ends, and the layers down to it. What goes through another IP ends on
+/// no line of its own.
 fn way_down<'a>(
     host: &Host,
     graph: &'a Graph,

@@ -8,7 +8,8 @@ use super::super::{Scenario, Workload};
 use super::addresses::Interface;
 use crate::topology::{Topology, place};
 
-/// At which end each host is called that a load calls by an address of its choice; and where the writer has the answers then.
+/// At which end each host is called that a load calls by an address of its choice; and where the writer has the answers
+/// then.
 pub(super) fn settle(scenario: &mut Scenario, interfaces: &[Interface]) -> Result<(), ScenarioError> {
     let topology = Topology::of(scenario);
     let mut called = BTreeMap::new();

@@ -1,7 +1,8 @@
 //! Which way routes lead from the host of a load to its reader and back, and whether those that are given do.
 //!
-//! Only what is certain is said: of hosts with one IP and known addresses, where a router on the way has no route, nobody is the router of one, or routes lead in a circle; and where a host itself has none,
-//! if all that its program sends goes through that IP.
+//! Only what is certain is said: of hosts with one IP and known addresses, where a router on the way has no route,
+//! nobody is the router of one, or routes lead in a circle; and where a host itself has none, if all that its program
+//! sends goes through that IP.
 
 use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet};
@@ -106,8 +107,8 @@ struct Delivery<'a> {
 }
 
 impl<'a> Delivery<'a> {
-    /// What a load's node `from` sends to `to`, and what that answers. A host with several addresses is called by that of the shortest way, where the load says no other, and
-    /// has its answers at that of the line by which it calls.
+    /// What a load's node `from` sends to `to`, and what that answers. A host with several addresses is called by that
+    /// of the shortest way, where the load says no other, and has its answers at that of the line by which it calls.
     fn there_and_back(
         scenario: &Scenario,
         (map, topology): (&RoutedInterfaces<'a>, &Topology<'_>),
@@ -128,7 +129,8 @@ impl<'a> Delivery<'a> {
     }
 }
 
-/// Follows the routes of each load there and back; of hosts that are `given` routes, for those that are found lead as far as addresses let them.
+/// Follows the routes of each load there and back; of hosts that are `given` routes, for those that are found lead as
+/// far as addresses let them.
 pub(super) fn check(
     scenario: &Scenario,
     interfaces: &[Interface],
@@ -201,7 +203,8 @@ impl Delivery<'_> {
 }
 
 impl DeadRoute<'_> {
-    /// Whether it is asked for by ARP, and nobody can be it: all hosts are emulated, addresses beside it are known, and nothing that is set has this one.
+    /// Whether it is asked for by ARP, and nobody can be it: all hosts are emulated, addresses beside it are known, and
+    /// nothing that is set has this one.
     fn is_certain(&self, scenario: &Scenario, map: &RoutedInterfaces<'_>) -> bool {
         let of_network = |it: &&&Interface| it.network == self.on.network;
         let is_asked_for = scenario.host.get(&self.on.host).is_some_and(|host| self.on.resolver(host) == Some("arp"));

@@ -2,14 +2,17 @@
 //!
 //! Only what is not given is filled in, and only for IPv4:
 //!
-//! - An end of a line that names a host or a switch alone is its one device, or the switch's next port; a switch has as many ports as lines end on it.
-//! - An `ip` without an address gets one: of the network of its neighbours where one of them has, else of 10.0.0.0/8, a network for all that is connected
-//!   without a router. `eth` and `fddi` get a MAC address, `arp`, `atm_arp` and `mapos` the address of the `ip` on them, which asks them for next hops.
-//! - Hosts that speak over an ATM line without ATMARP get a permanent channel for each pair that a load joins (VCI 100 and up), through switches whose
-//!   `channels` are not given; where they are, the first that leads there is used.
+//! - An end of a line that names a host or a switch alone is its one device, or the switch's next port; a switch has as
+//!   many ports as lines end on it.
+//! - An `ip` without an address gets one: of the network of its neighbours where one of them has, else of 10.0.0.0/8, a
+//!   network for all that is connected without a router. `eth` and `fddi` get a MAC address, `arp`, `atm_arp` and
+//!   `mapos` the address of the `ip` on them, which asks them for next hops.
+//! - Hosts that speak over an ATM line without ATMARP get a permanent channel for each pair that a load joins (VCI 100
+//!   and up), through switches whose `channels` are not given; where they are, the first that leads there is used.
 //! - An `ip` without `routes` gets the shortest to every network that hosts with `forwarding` lead to.
 //!
-//! - A line whose `queue_frames` is said in products of bandwidth and delay, as "1 bdp", has so many frames as go into its rate and the longest least round trip of the loads that cross it.
+//! - A line whose `queue_frames` is said in products of bandwidth and delay, as "1 bdp", has so many frames as go into
+//!   its rate and the longest least round trip of the loads that cross it.
 //! - A load that calls a host by an address of its choice says at which end that is.
 //! - Which way routes lead, so that limits, times and these queues are those of the lines that are crossed.
 //!
@@ -47,7 +50,8 @@ pub(super) fn settle(scenario: &mut Scenario) -> Result<Vec<Interface>, Scenario
     Ok(interfaces)
 }
 
-/// That the network can work, where all values in it are right: MAC addresses are found, and for each load there is a way.
+/// That the network can work, where all values in it are right: MAC addresses are found, and for each load there is a
+/// way.
 pub(super) fn check(scenario: &Scenario, interfaces: &[Interface]) -> Result<(), ScenarioError> {
     addresses::resolved(scenario, interfaces)?;
     addresses::discovered(scenario)?;

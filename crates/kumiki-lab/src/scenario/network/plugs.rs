@@ -6,7 +6,8 @@ use super::super::error::ScenarioError;
 use super::super::{Graph, Host, Scenario, groups};
 use super::natural;
 
-/// Names the device or port of each end that names a host or switch alone, and counts the ports of switches that do not say how many they have.
+/// Names the device or port of each end that names a host or switch alone, and counts the ports of switches that do not
+/// say how many they have.
 pub(super) fn settle(scenario: &mut Scenario) -> Result<(), ScenarioError> {
     let Scenario { host: hosts, switch: switches, link: links, ring: rings, .. } = scenario;
     let mut taken: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();

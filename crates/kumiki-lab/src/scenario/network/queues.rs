@@ -76,7 +76,8 @@ fn of_ports(settings: &toml::Table) -> Result<(), ScenarioError> {
     Ok(())
 }
 
-/// How many products a queue is to have, in the words of the file and as a number where it is one; nothing where it is said otherwise.
+/// How many products a queue is to have, in the words of the file and as a number where it is one; nothing where it is
+/// said otherwise.
 fn times(settings: &toml::Table) -> Option<(&str, Option<f64>)> {
     let text = settings.get("queue_frames")?.as_str()?;
     let number = text.trim().to_ascii_lowercase();
@@ -84,8 +85,8 @@ fn times(settings: &toml::Table) -> Option<(&str, Option<f64>)> {
     Some((text, number.filter(|times| *times > 0.0 && *times <= MOST)))
 }
 
-/// The longest least round trip of those whose way leads over each line or ring: there and back on all that is on the way. And whether all loads
-/// have one; programs of real hosts need none to each other.
+/// The longest least round trip of those whose way leads over each line or ring: there and back on all that is on the
+/// way. And whether all loads have one; programs of real hosts need none to each other.
 fn delays(scenario: &Scenario) -> (BTreeMap<String, Duration>, bool) {
     let topology = Topology::of(scenario);
     let round_trip = |name: &str| {
@@ -120,8 +121,8 @@ fn read(link: &Link) -> Result<Line, ScenarioError> {
     link.line_at_first()
 }
 
-/// How long it takes around a ring: what goes to a station and what it answers go around it once together, and each may wait for the token, which is meant to be back within its
-/// target.
+/// How long it takes around a ring: what goes to a station and what it answers go around it once together, and each may
+/// wait for the token, which is meant to be back within its target.
 fn around(ring: &Ring) -> Result<Duration, ScenarioError> {
     let mut own = ring.clone();
     own.settings.remove("queue_frames");
@@ -131,7 +132,8 @@ fn around(ring: &Ring) -> Result<Duration, ScenarioError> {
     Ok(Duration::from_nanos(fibre.saturating_add(own.ttrt.as_nanos())))
 }
 
-/// What has a queue: its medium, its ends, and how fast it is in bits per second, where that is one rate for all frames.
+/// What has a queue: its medium, its ends, and how fast it is in bits per second, where that is one rate for all
+/// frames.
 struct Carrier<'a> {
     medium: &'a str,
     ends: &'a [String],

@@ -63,7 +63,8 @@ impl<'a> NetworkMap<'a> {
         Self { interfaces, routers, of_node }
     }
 
-    /// Which router leads from `ip` of `host` to each network, in as few lines as possible: the one that leads to most is the default.
+    /// Which router leads from `ip` of `host` to each network, in as few lines as possible: the one that leads to most
+    /// is the default.
     fn first_hops(&self, host: &str, ip: &str) -> BTreeMap<String, Ipv4Addr> {
         let own = self.of_node.get(&(host, ip)).map(Vec::as_slice).unwrap_or_default();
         let near: Vec<&Interface> =

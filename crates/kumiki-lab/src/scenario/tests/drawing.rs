@@ -83,7 +83,8 @@ fn what_several_layers_stand_on_and_what_a_switch_does_is_shown_once() {
 fn what_makes_no_sense_is_drawn_as_far_as_it_does() {
     let graph = "[\"bench\", \"tcp\", \"ip\", \"llc_snap\", \"atm0\"]";
     for (from, to) in [
-        // A circle, a host like itself, a line to nowhere, a graph without nodes, a switch without ports, a host without a graph.
+        // A circle, a host like itself, a line to nowhere, a graph without nodes, a switch without ports, a host
+        // without a graph.
         (graph, "{ a = [\"b\"], b = [\"a\"] }"),
         (graph, "{ a = [\"a\"] }\nlike = \"b\""),
         ("\"b.atm0\"]", "\"nobody.atm0\"]"),

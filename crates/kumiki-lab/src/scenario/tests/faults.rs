@@ -334,7 +334,8 @@ fn depth_and_size_have_ends() {
     let doubled: String = (0..40).map(|i| format!("d{i} = \"${{d{next}}}${{d{next}}}\"\n", next = i + 1)).collect();
     let text = TWO_HOSTS.replace("mss = \"8192 B\"", &format!("mss = \"${{d0}}\"\n{doubled}d40 = \"\""));
     assert!(load(&text).is_err());
-    // Lists of that kind are told at the first of them, whether anything uses it or not: each takes as long to find out.
+    // Lists of that kind are told at the first of them, whether anything uses it or not: each takes as long to find
+    // out.
     let doubled: String =
         (0..25).map(|i| format!("d{i} = [\"${{d{next}}}\", \"${{d{next}}}\"]\n", next = i + 1)).collect();
     let text = TWO_HOSTS.replace("mss = \"8192 B\"", &format!("mss = \"8192 B\"\n{doubled}d25 = 1"));

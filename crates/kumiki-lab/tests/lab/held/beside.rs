@@ -47,7 +47,8 @@ fn values_of_loads_of_unlike_kinds_together_are_not_mixed() {
     assert!(alike.jain.is_some_and(|jain| jain < 0.99), "{:?}", alike.jain);
 }
 
-/// Four transfers fill a line for 97 % of the time, and for the rest the last of them waits for its timer: a note says so, and what binds them is the line.
+/// Four transfers fill a line for 97 % of the time, and for the rest the last of them waits for its timer: a note says
+/// so, and what binds them is the line.
 #[test]
 fn what_the_last_waits_for_beside_a_line_that_was_nearly_always_full_does_not_bind_all() {
     let text = r#"

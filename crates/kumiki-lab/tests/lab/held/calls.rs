@@ -55,7 +55,8 @@ run.duration = "8 s"
 define = { think = "50 ms", coalesce = "nagle" }
 "#;
 
-/// The last piece of each answer waits for an acknowledgment, which is kept back: two shares, each less than that of the pauses, and one wait, which saves more than these if it goes.
+/// The last piece of each answer waits for an acknowledgment, which is kept back: two shares, each less than that of
+/// the pauses, and one wait, which saves more than these if it goes.
 #[test]
 fn a_wait_of_a_small_segment_for_an_acknowledgment_that_is_kept_back_is_one() {
     let text = parse(ALL_KINDS);
@@ -164,7 +165,8 @@ fn a_call_behind_a_full_queue_waits_for_the_queue() {
     assert!(bound == "round trip" && queue < 0.1 && way > 0.9, "{bound} {queue} {way}");
 }
 
-/// The answers of the one load and the requests of the other share a line and fill it: a faster one is what both wait for, whatever of that is a queue.
+/// The answers of the one load and the requests of the other share a line and fill it: a faster one is what both wait
+/// for, whatever of that is a queue.
 #[test]
 fn calls_in_opposite_roles_are_bound_by_the_line_that_they_fill() {
     let text = r#"

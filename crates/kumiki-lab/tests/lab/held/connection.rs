@@ -37,8 +37,8 @@ fn a_small_send_buffer_is_the_send_buffer() {
     assert!(share(&run, &[Limit::SendBuffer]) > 0.99, "{:?}", run.measured.total.held());
 }
 
-/// A buffer of one segment and a half: Nagle keeps the half until the segment is acknowledged, and the peer waits 40 ms for a second one (Linux's
-/// delay). A round trip takes 20 ms.
+/// A buffer of one segment and a half: Nagle keeps the half until the segment is acknowledged, and the peer waits 40 ms
+/// for a second one (Linux's delay). A round trip takes 20 ms.
 #[test]
 fn an_acknowledgment_that_the_peer_keeps_back_is_the_peers() {
     let small = [
@@ -69,8 +69,8 @@ fn an_acknowledgment_that_the_peer_keeps_back_is_the_peers() {
     }
 }
 
-/// A buffer has room for two messages. The second waits for the acknowledgment of the first, and then the program for that of the second: without coalescing both
-/// would take one round trip, so half of the time is lost to it.
+/// A buffer has room for two messages. The second waits for the acknowledgment of the first, and then the program for
+/// that of the second: without coalescing both would take one round trip, so half of the time is lost to it.
 #[test]
 fn what_lies_in_a_full_buffer_and_is_not_sent_for_want_of_size_is_coalescing() {
     let set = |rule, buffer, message| {
@@ -93,7 +93,8 @@ fn what_lies_in_a_full_buffer_and_is_not_sent_for_want_of_size_is_coalescing() {
 #[test]
 fn random_loss_is_loss() {
     let run = with(&["loss=0.01"]);
-    // Far below what the buffers and the line allow (Mathis et al.: some 1448 * 8 / 20 ms * 1.22 / 0.1 = 7 Mb/s of Reno).
+    // Far below what the buffers and the line allow (Mathis et al.: some 1448 * 8 / 20 ms * 1.22 / 0.1 = 7 Mb/s of
+    // Reno).
     assert!(run.measured.total.goodput_mbps < 40.0, "{}", run.measured.total.goodput_mbps);
     assert!(share(&run, &[Limit::Loss, Limit::Timeout]) > 0.9, "{:?}", run.measured.total.held());
 }

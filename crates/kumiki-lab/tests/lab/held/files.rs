@@ -7,7 +7,8 @@ use kumiki_lab::reproduce::Runner as _;
 
 use crate::arrange::{self, parse, run};
 
-/// Nagle keeps back the last and short segment of the file, and the peer the acknowledgment that would let it go: 40 of some 46 ms.
+/// Nagle keeps back the last and short segment of the file, and the peer the acknowledgment that would let it go: 40 of
+/// some 46 ms.
 #[test]
 fn a_file_over_tcp_is_held_as_what_goes_over_tcp_is() {
     let file = |coalesce: &str, more: &[&str]| {
@@ -31,7 +32,8 @@ fn a_file_over_tcp_is_held_as_what_goes_over_tcp_is() {
     }
 }
 
-/// Where the time is over before the file is closed, though all octets were moved, that is what is told, and not that some are missing. So are the events of the run.
+/// Where the time is over before the file is closed, though all octets were moved, that is what is told, and not that
+/// some are missing. So are the events of the run.
 #[test]
 fn a_transfer_that_does_not_end_says_what_is_missing_and_what_happened() {
     let event = "run = { duration = \"${time}\" }\nevent = [{ at = \"${down}\", link = \"line\", up = false }]\n";
@@ -60,7 +62,8 @@ fn a_transfer_that_does_not_end_says_what_is_missing_and_what_happened() {
     assert_eq!(row.bound_by, "retransmission time-out");
 }
 
-/// A transfer that fails is told of what was missing then, is measured until then, and has nothing to do with what happens while others go on.
+/// A transfer that fails is told of what was missing then, is measured until then, and has nothing to do with what
+/// happens while others go on.
 #[test]
 fn what_happens_after_a_file_has_failed_is_not_why() {
     let text = r#"
@@ -133,7 +136,8 @@ fn a_file_whose_host_has_no_power_says_so() {
     }
 }
 
-/// Round trips of the file service are a twentieth of the time; in the rest a line is full, whatever window TCP waits for.
+/// Round trips of the file service are a twentieth of the time; in the rest a line is full, whatever window TCP waits
+/// for.
 #[test]
 fn a_line_that_a_file_fills_is_the_line() {
     let stack = r#"graph = { ftam_user = ["ftam"], ftam_keeper = ["ftam"], ftam = ["acse"], acse = ["presentation"], presentation = ["session"], session = ["tp0"], tp0 = ["tpkt"], tpkt = ["tcp"], tcp = ["ip"], ip = ["l0"] }, tp0 = { tpdu = "2048 B" }, tpkt = { coalesce = "${coalesce}" }"#;

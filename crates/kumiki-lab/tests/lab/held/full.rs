@@ -7,7 +7,8 @@ use kumiki_lab::reproduce::Runner as _;
 
 use crate::arrange::{self, parse, run};
 
-/// Ten segments of 47 ms are more than the round trip of 300 ms: the line is never idle, and a larger first window changes nothing.
+/// Ten segments of 47 ms are more than the round trip of 300 ms: the line is never idle, and a larger first window
+/// changes nothing.
 #[test]
 fn a_line_that_a_burst_fills_from_the_beginning_is_the_line() {
     let line = "link.line = { ends = [\"a\", \"b\"], medium = \"point-to-point\", rate = \"256 kb/s\", propagation = \"150 ms\" }";
@@ -33,7 +34,8 @@ fn a_line_that_a_burst_fills_from_the_beginning_is_the_line() {
     // A window of two segments leaves the line idle for most of each round trip.
     let short = r#"kind = "ttcp", message = "8000 B", size = "100 kB", socket_buffer = "4000 B""#;
     assert_eq!(bound(&measured(short, "first=10")), ["send buffer"; 2]);
-    // One of nine tenths of what the way holds leaves it idle for a tenth, and a line of twice the rate would change nothing.
+    // One of nine tenths of what the way holds leaves it idle for a tenth, and a line of twice the rate would change
+    // nothing.
     let nearly = text(r#"kind = "ttcp", message = "8000 B", size = "10 MB", socket_buffer = "68 kB""#);
     let nearly = nearly.replace("256 kb/s", "2 Mb/s");
     let run = run(&parse(&nearly), &["first=10"], 1, &Options::default()).measured;
@@ -52,7 +54,8 @@ run = { warm_up = "1 s", duration = "10 s" }
 define = { queue = 50, loss = "1 %" }
 "#;
 
-/// The line is full whenever there is anything, and that is not most of the time: a third finds no room, and one of a hundred is lost on the way.
+/// The line is full whenever there is anything, and that is not most of the time: a third finds no room, and one of a
+/// hundred is lost on the way.
 #[test]
 fn datagrams_that_find_no_room_in_a_queue_wait_for_the_line() {
     let bound = |set: &[&str]| {
@@ -80,7 +83,8 @@ run.duration = "5 s"
 define = { rate = "500 Mb/s", first = 10, count = 100 }
 "#;
 
-/// What is named is what gains more if it is given: the rate, or the window. Whether a run is a hundredth of a second long or ten times that does not matter, nor when it begins.
+/// What is named is what gains more if it is given: the rate, or the window. Whether a run is a hundredth of a second
+/// long or ten times that does not matter, nor when it begins.
 #[test]
 fn a_short_transfer_is_bound_by_what_would_make_it_faster() {
     let measured = |set: &[&str]| run(&parse(SHORT), set, 1, &Options::default()).measured;
@@ -103,7 +107,8 @@ fn a_short_transfer_is_bound_by_what_would_make_it_faster() {
     }
 }
 
-/// All of it is one burst of less than a round trip: nothing goes round, and a faster line saves more than a shorter one.
+/// All of it is one burst of less than a round trip: nothing goes round, and a faster line saves more than a shorter
+/// one.
 #[test]
 fn a_burst_is_bound_by_the_line_that_it_leaves_no_break_on() {
     let text = SHORT
@@ -119,7 +124,8 @@ fn a_burst_is_bound_by_the_line_that_it_leaves_no_break_on() {
     assert!(faster > 1.4 * goodput && faster > shorter, "{goodput} {faster} {shorter}");
 }
 
-/// The only idle time is that of slow start and of the ends; what the window is after the loss that ends slow start costs nothing, for the queue is never empty.
+/// The only idle time is that of slow start and of the ends; what the window is after the loss that ends slow start
+/// costs nothing, for the queue is never empty.
 #[test]
 fn a_line_that_is_full_behind_slow_start_is_the_line() {
     let text = SHORT.replace("propagation = \"1 ms\"", "propagation = \"10 ms\", queue_frames = 40");
@@ -141,8 +147,8 @@ fn a_line_that_is_full_behind_slow_start_is_the_line() {
     assert_eq!(found.bound(&found.loads["t"], None, Some(19.3)).name(), "link", "{:?}", found.total.held());
 }
 
-/// One begins each 20 ms and has 17 ms to send: a faster line changes nothing of what they bring together. Two with a small buffer leave the line idle in each
-/// round trip.
+/// One begins each 20 ms and has 17 ms to send: a faster line changes nothing of what they bring together. Two with a
+/// small buffer leave the line idle in each round trip.
 #[test]
 fn flows_that_begin_one_after_another_are_bound_by_that() {
     let text = SHORT.replace("propagation = \"1 ms\"", "propagation = \"10 ms\"");
@@ -175,7 +181,8 @@ run = { warm_up = "1 s", duration = "1 s" }
 define = { ttrt = "4 ms", from = "s*" }
 "#;
 
-/// A turn of the token is n (T - D) of n T + D for n stations that always have something to send; acknowledgments cost some hundredths, the more the shorter a turn is.
+/// A turn of the token is n (T - D) of n T + D for n stations that always have something to send; acknowledgments cost
+/// some hundredths, the more the shorter a turn is.
 #[test]
 fn a_ring_is_full_while_stations_wait_for_its_token() {
     for (ttrt, from) in [("4 ms", "s*"), ("4 ms", "s1"), ("8 ms", "s*"), ("2 ms", "s1")] {

@@ -31,13 +31,15 @@ fn incast(senders: u32, queue: u32) -> (&'static str, Limit, Vec<(Limit, f64)>) 
     (bound, held, load.held_while_idle().unwrap_or_default())
 }
 
-/// Two of 24 wait for their timers for 140 ms in which nothing is on the line; the others were held by losses for 60 ms in which it was full.
+/// Two of 24 wait for their timers for 140 ms in which nothing is on the line; the others were held by losses for 60 ms
+/// in which it was full.
 #[test]
 fn an_incast_that_waits_for_the_timers_of_a_few_is_bound_by_them() {
     let (bound, held, idle) = incast(24, 136);
     assert_eq!((bound, held), ("retransmission time-out", Limit::Loss));
     assert!(idle[0].0 == Limit::Timeout && idle[0].1 > 0.9, "{idle:?}");
-    // Some have only their last octets to send again, after 200 ms of which a probe is the end: it is no wait for the close.
+    // Some have only their last octets to send again, after 200 ms of which a probe is the end: it is no wait for the
+    // close.
     let all = measured_incast(16, 64);
     let share =
         |held: &[(Limit, f64)], limit| held.iter().find(|(it, _)| *it == limit).map_or(0.0, |(_, share)| *share);
@@ -70,8 +72,9 @@ run = { duration = "100 s" }
 
 #[test]
 fn the_wait_for_a_lost_tail_is_never_one_for_the_close() {
-    // Where the end of a transfer arrives, and what was before it does not, its SACK block tells so, and nobody waits for a timer. Where the end alone is lost, the
-    // acknowledgment of the rest is kept back for 40 ms, and only then begins the wait. Where both are lost, it begins at once.
+    // Where the end of a transfer arrives, and what was before it does not, its SACK block tells so, and nobody waits
+    // for a timer. Where the end alone is lost, the acknowledgment of the rest is kept back for 40 ms, and only then
+    // begins the wait. Where both are lost, it begins at once.
     let measured = run(&parse(TAILS), &[], 1, &Options::default()).measured;
     let [closing, timeout] = [Limit::Closing, Limit::Timeout].map(|limit| seconds(&measured, "tail", limit));
     assert!(timeout.iter().filter(|seconds| **seconds > 0.15).count() > 5, "{timeout:?}");

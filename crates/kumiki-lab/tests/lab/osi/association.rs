@@ -116,8 +116,8 @@ fn client(bench: &Bench) -> &Plan {
     bench.graph.protocol::<FileClient>(node).unwrap().plan()
 }
 
-/// What tshark may remark: connections of TCP begin and end, and it knows no data types of documents. The last is its answer to an
-/// entry of NBS-9, whose type it does not know either.
+/// What tshark may remark: connections of TCP begin and end, and it knows no data types of documents. The last is its
+/// answer to an entry of NBS-9, whose type it does not know either.
 const ALLOWED: [&str; 5] = [
     "BER: Dissector for OID not implemented",
     "Connection ",
@@ -413,7 +413,8 @@ fn tshark_sees_checkpoints_and_a_restart_from_one() {
         let Some(seen) = read(name, &mut bench) else {
             return;
         };
-        // Between CONNECT and ACCEPT and whatever ends: MINOR SYNC POINT twice, its ACK, RESYNCHRONIZE and its ACK, a point and its ACK.
+        // Between CONNECT and ACCEPT and whatever ends: MINOR SYNC POINT twice, its ACK, RESYNCHRONIZE and its ACK, a
+        // point and its ACK.
         assert_eq!(seen.session, [13, 14, 49, 49, 50, 53, 34, 49, 50]);
         let bulk = [
             Kind::WriteRequest,

@@ -4,7 +4,8 @@
 
 use super::*;
 
-/// Datagrams of 1000 octets, a thousand in a second, from a over r to b, and echoes between the same two; what the lines are made of may differ.
+/// Datagrams of 1000 octets, a thousand in a second, from a over r to b, and echoes between the same two; what the
+/// lines are made of may differ.
 const OVER_A_ROUTER: &str = r#"
 title = "Over a router"
 host.a = { graph = ["ip", "l0"] }
@@ -348,7 +349,8 @@ fn an_event_that_cannot_happen_is_refused_with_its_line() {
     }
 }
 
-/// A buffer of one segment and a half, of which Nagle keeps the half until the peer's delayed acknowledgment comes; from 2 s on that delays none.
+/// A buffer of one segment and a half, of which Nagle keeps the half until the peer's delayed acknowledgment comes;
+/// from 2 s on that delays none.
 #[test]
 fn what_can_be_changed_of_tcp_is_changed_while_it_runs() {
     let text = r#"
@@ -453,7 +455,8 @@ fn a_ring_and_a_station_of_it_can_be_away_for_a_while() {
     }
 }
 
-/// A line with cells says nothing itself: the adapter that sends on it does, and the port of a switch. A ring says it of all its stations.
+/// A line with cells says nothing itself: the adapter that sends on it does, and the port of a switch. A ring says it
+/// of all its stations.
 #[test]
 fn lines_with_cells_and_rings_are_full_where_they_are() {
     let full = |measured: &Measured| {

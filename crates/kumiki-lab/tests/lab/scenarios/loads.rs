@@ -123,7 +123,8 @@ run.duration = "10 s"
     }
 }
 
-/// Two on one transport have a port each; a ping and datagrams of their own nodes. Ends that are hosts alone, or that other loads have, get nodes of their own.
+/// Two on one transport have a port each; a ping and datagrams of their own nodes. Ends that are hosts alone, or that
+/// other loads have, get nodes of their own.
 #[test]
 fn loads_share_nodes_transports_and_hosts() {
     let more = r#"
@@ -161,7 +162,8 @@ interval = "50 ms"
     assert!(echoes.sent == 40 && echoes.sent - echoes.answered <= 1, "{echoes:?}");
 }
 
-/// What comes and goes: datagrams of one second on and one off, from 1 s to 5 s; then twenty transfers that end, of sizes that are drawn.
+/// What comes and goes: datagrams of one second on and one off, from 1 s to 5 s; then twenty transfers that end, of
+/// sizes that are drawn.
 #[test]
 fn loads_come_in_bursts_stop_and_end() {
     let text = r#"
@@ -213,8 +215,9 @@ fn a_hundred_senders_at_once_lose_what_a_few_do_not() {
     }
 }
 
-/// What is said of times: a datagram of 972 octets and 28 of headers is 0.8 ms on a line of 10 Mb/s and 10 ms under way; one sent at once behind another waits for that; flows
-/// that end take no less than their octets and three round trips.
+/// What is said of times: a datagram of 972 octets and 28 of headers is 0.8 ms on a line of 10 Mb/s and 10 ms under
+/// way; one sent at once behind another waits for that; flows that end take no less than their octets and three round
+/// trips.
 #[test]
 fn rows_say_how_long_things_took() {
     let text = r#"
@@ -254,8 +257,8 @@ load.flows = { kind = "ttcp", from = "a", to = "b", message = "14480 B", count =
     assert_eq!((count, hosts), (10, vec!["a".to_owned(); 10]));
 }
 
-/// One exchange takes a round trip and the times on the line: of 100 + 52 octets there and, one behind the other, of 3000 + 3 * 52 back. With
-/// Nagle's algorithm the last piece of a response would wait for another round trip.
+/// One exchange takes a round trip and the times on the line: of 100 + 52 octets there and, one behind the other, of
+/// 3000 + 3 * 52 back. With Nagle's algorithm the last piece of a response would wait for another round trip.
 #[test]
 fn requests_are_answered_and_each_exchange_is_timed() {
     let text = r#"
@@ -314,7 +317,8 @@ fn values_over_time_leave_a_run_as_it_is() {
     }
 }
 
-/// Half of the time they are silent, so they send half of their rate, however short the bursts are; what comes at random too.
+/// Half of the time they are silent, so they send half of their rate, however short the bursts are; what comes at
+/// random too.
 #[test]
 fn bursts_keep_the_rate_while_they_last() {
     let text = r#"
@@ -336,7 +340,8 @@ load.random = { kind = "udp", from = "a", to = "b", message = "1000 B", rate = "
     }
 }
 
-/// A line of 1 Mb/s holds one of them and not the other, whose buffer does; what the one cannot use of a shared line is left to the other.
+/// A line of 1 Mb/s holds one of them and not the other, whose buffer does; what the one cannot use of a shared line is
+/// left to the other.
 #[test]
 fn what_bounds_a_flow_and_how_much_all_can_have_depend_on_the_way_of_each() {
     let text = r#"

@@ -114,8 +114,8 @@ fn peers_are_found_by_inatmarp_and_answer_all_echoes() {
     let echoes = measured.total.echoes.unwrap();
     assert_eq!((echoes.sent, echoes.answered), (10, 10));
     assert_eq!((echoes.stray, echoes.errors, echoes.wrong), (0, 0, 0));
-    // Four times 1 ms of line, twice 20 us of switch, and cells; the first also waits for an answer of InATMARP, which is
-    // as long again at most.
+    // Four times 1 ms of line, twice 20 us of switch, and cells; the first also waits for an answer of InATMARP, which
+    // is as long again at most.
     let min = echoes.min.unwrap();
     assert!(min > Duration::from_micros(4040) && min < Duration::from_micros(4100), "{min}");
     let max = echoes.max.unwrap();
@@ -256,7 +256,8 @@ fn sums_on_the_fly_are_right_though_the_cells_of_three_channels_interleave() {
     }
 }
 
-/// Of five echoes the first is asked for before the link stands. On a line between two nodes both have the address 03 (RFC 2173).
+/// Of five echoes the first is asked for before the link stands. On a line between two nodes both have the address 03
+/// (RFC 2173).
 #[test]
 fn ppp_is_negotiated_beside_mapos_on_one_driver() {
     let measured = run("pos");

@@ -44,8 +44,8 @@ fn each_discipline_keeps_its_promise_where_a_long_queue_does_not() {
         assert!(counter(row, "a_drops") > 0, "{row:?}");
         assert_eq!((counter(row, "a_overlimit"), counter(row, "a_marks")), (0, 0));
     }
-    // A packet of the call each 20 ms and a ping each 100 ms, for 60 s: theirs are new flows time and again. TCP's is one where its queue has
-    // run empty, and then has two frames.
+    // A packet of the call each 20 ms and a ping each 100 ms, for 60 s: theirs are new flows time and again. TCP's is
+    // one where its queue has run empty, and then has two frames.
     let (new, sparse) = (counter(fq, "a_new_flows"), counter(fq, "a_sparse_frames"));
     assert!(new >= 3590 && (new - 5..=2 * new).contains(&sparse), "{new} {sparse}");
     assert!(!codel.counters["line"].contains_key("a_sparse_frames"));

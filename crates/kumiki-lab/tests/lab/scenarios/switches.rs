@@ -164,7 +164,8 @@ fn switches_may_be_joined_one_way_and_not_two() {
     }
 }
 
-/// Two full inputs into one output, 100 cells deep: it is busy all the time, and what it drops, marks and sends over time adds up to what the switch counts.
+/// Two full inputs into one output, 100 cells deep: it is busy all the time, and what it drops, marks and sends over
+/// time adds up to what the switch counts.
 #[test]
 fn the_port_of_an_atm_switch_says_over_time_what_it_drops_and_how_busy_it_is() {
     for follow in [true, false] {
@@ -226,7 +227,8 @@ fn a_ring_says_over_time_how_busy_it_is() {
     assert!(ring.iter().all(|it| it.queue_mean.is_none() && it.drops.is_none()));
 }
 
-/// A source of available bit rate that the network never slows down has all of the line but for its RM cells, and is bound by the line.
+/// A source of available bit rate that the network never slows down has all of the line but for its RM cells, and is
+/// bound by the line.
 #[test]
 fn a_channel_of_available_bit_rate_has_what_its_rm_cells_leave() {
     let limits = ["abr", "ubr"].map(|service| {
@@ -247,7 +249,8 @@ run = {{ warm_up = "100 ms", duration = "400 ms" }}
         let outcome = Laboratory::default().run(&point).unwrap_or_else(|why| panic!("{why}"));
         let row = outcome.rows.first().unwrap_or_else(|| panic!("no row"));
         let limit = row.limit_mbps.unwrap_or_default();
-        // The rate is what RM cells can say, 352,768 cells of 353,207 in a second, and as much is for those that go back.
+        // The rate is what RM cells can say, 352,768 cells of 353,207 in a second, and as much is for those that go
+        // back.
         assert!(near(row.goodput_mbps, limit, 0.004), "{service}: {} {limit}", row.goodput_mbps);
         assert_eq!(row.bound_by, "link", "{service}");
         limit

@@ -11,7 +11,8 @@ use kumiki_lab::table::Lines;
 
 use super::{build, count, near, points};
 
-/// Runs all points of the scenario: what their tables show is as near to theory as the scenario asks. What is held all together, of each point.
+/// Runs all points of the scenario: what their tables show is as near to theory as the scenario asks. What is held all
+/// together, of each point.
 fn as_theory_has_it(name: &str, set: &[&str]) -> Vec<Row> {
     let points = points(name, set).unwrap();
     let total = |point: &Point| {
@@ -26,7 +27,8 @@ fn as_theory_has_it(name: &str, set: &[&str]) -> Vec<Row> {
     points.iter().map(total).collect()
 }
 
-/// The round trip is the propagation both ways and the time on the line: of a segment of 8948 + 52 octets, and of an acknowledgment.
+/// The round trip is the propagation both ways and the time on the line: of a segment of 8948 + 52 octets, and of an
+/// acknowledgment.
 #[test]
 fn a_fixed_window_goes_once_around_in_a_round_trip() {
     as_theory_has_it("theory-window", &["run.duration=4 s"]);
@@ -87,7 +89,8 @@ fn equal_flows_come_to_share_a_line_alike() {
     assert_eq!(rows[0].bound_by, "link");
 }
 
-/// Romanow and Floyd's sentences, at the buffer of which they say most and with segments in ten and in many cells. The whole scenario takes a minute.
+/// Romanow and Floyd's sentences, at the buffer of which they say most and with segments in ten and in many cells. The
+/// whole scenario takes a minute.
 #[test]
 fn whole_packets_dropped_early_leave_the_most_of_a_switch() {
     for mtu in ["1500 B", "9180 B"] {
@@ -107,7 +110,8 @@ fn whole_packets_dropped_early_leave_the_most_of_a_switch() {
     }
 }
 
-/// Of ten hosts that give up soon those that are kept out say so, and not that the line, which another fills, is what they wait for.
+/// Of ten hosts that give up soon those that are kept out say so, and not that the line, which another fills, is what
+/// they wait for.
 #[test]
 fn who_is_kept_out_of_a_full_line_says_why() {
     let set = ["mtu=\"9180 B\"", "discard=\"tail\"", "cells=256", "run.duration=1 s", "host.s.tcp.syn_retries=2"];

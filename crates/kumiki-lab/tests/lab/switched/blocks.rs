@@ -1,4 +1,5 @@
-//! Blocks of X.25 over circuits between three subscribers of an exchange, by users that call again when their call has ended.
+//! Blocks of X.25 over circuits between three subscribers of an exchange, by users that call again when their call has
+//! ended.
 
 use kumiki_graph::{
     Above, Accept, Address, Below, Context, Credit, DeviceId, Duration, Graph, Handle, Indication, Instant, Mode,
@@ -15,7 +16,8 @@ use kumiki_x25::x32::{self, X32};
 /// Octets in a block.
 const BLOCK: usize = 500;
 
-/// Listens, takes every call and what comes in it; and calls somebody, and sends it so many blocks, calling again where the call ends before.
+/// Listens, takes every call and what comes in it; and calls somebody, and sends it so many blocks, calling again where
+/// the call ends before.
 struct Talker {
     calls: Option<&'static str>,
     blocks: u32,
@@ -175,7 +177,8 @@ struct Bench {
 }
 
 impl Bench {
-    /// Subscribers 100, 200 and 300 with these users, each of whom calls over the number beside it; the network clears at `clears`.
+    /// Subscribers 100, 200 and 300 with these users, each of whom calls over the number beside it; the network clears
+    /// at `clears`.
     fn new(users: [(&str, Talker); 3], clears: &[u64]) -> Self {
         let line = SerialConfig {
             carrier: Carrier::Synchronous {

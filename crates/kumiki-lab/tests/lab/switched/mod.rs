@@ -1,4 +1,5 @@
-//! A line that is called for: the scenario `x32-dialup`, and what goes wrong on such a line. Blocks of X.25 between three subscribers are in `blocks.rs`.
+//! A line that is called for: the scenario `x32-dialup`, and what goes wrong on such a line. Blocks of X.25 between
+//! three subscribers are in `blocks.rs`.
 
 #![allow(
     clippy::unwrap_used,
@@ -57,7 +58,8 @@ fn a_file_waits_for_its_call_and_then_fills_the_line() {
         assert_eq!(measured.total.failure, None);
         assert_eq!(calls(measured), (1, 1));
     }
-    // Three seconds until the other end is rung. The rest is SABM, RESTART, CALL and the association, each a few milliseconds there and back.
+    // Three seconds until the other end is rung. The rest is SABM, RESTART, CALL and the association, each a few
+    // milliseconds there and back.
     assert!(small.total.time > ms(3100) && small.total.time < ms(4500), "{small:?}");
     // Of the line at 64 kbit/s the headers take some hundredths.
     let rest = (large.total.time.as_secs_f64() - small.total.time.as_secs_f64()) * 64_000.0;
@@ -71,7 +73,8 @@ fn calling_back_costs_one_more_set_up_and_the_pause_before_it() {
     assert_eq!(back.total.failure, None);
     assert_eq!(calls(&back), (2, 1));
     assert_eq!(count(&back, "refused"), 1);
-    // Who has called is the DTE, so addresses of frames are others, and other bits are stuffed: by less than a millisecond in all.
+    // Who has called is the DTE, so addresses of frames are others, and other bits are stuffed: by less than a
+    // millisecond in all.
     let more = back.total.time.saturating_sub(straight.total.time);
     assert!(more > ms(4999) && more < ms(5001), "{more}");
 }
@@ -79,7 +82,8 @@ fn calling_back_costs_one_more_set_up_and_the_pause_before_it() {
 #[test]
 fn the_circuit_is_cleared_when_there_has_been_no_call_for_long() {
     let measured = run(&["host.sender.x25.idle=\"10 s\""]);
-    // From the answer, three seconds after the request, to ten seconds after the clearing of the call; the world runs on a little after that.
+    // From the answer, three seconds after the request, to ten seconds after the clearing of the call; the world runs
+    // on a little after that.
     let stood = Duration::from_nanos(count(&measured, "stood_ns"));
     assert!(stood >= measured.total.time.saturating_sub(ms(3000)), "{stood}");
     assert_eq!(count(&measured, "strangers"), 0);

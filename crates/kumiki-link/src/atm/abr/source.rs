@@ -70,7 +70,8 @@ impl Source {
         }
     }
 
-    /// An in-rate cell of this kind goes at `now`; for a forward RM cell [`Source::forward`] is asked first what is in it.
+    /// An in-rate cell of this kind goes at `now`; for a forward RM cell [`Source::forward`] is asked first what is in
+    /// it.
     pub const fn sent(&mut self, now: Instant, kind: Next) {
         match kind {
             Next::Forward => {

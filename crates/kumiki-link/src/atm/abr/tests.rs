@@ -396,7 +396,8 @@ fn without_any_rate_rm_cells_go_out_of_rate() {
     let abr = AbrConfig { icr: CellRate::ZERO, ..AbrConfig::new(rate(100_000)) };
     let mut net = Net::new(1, abr, OutputConfig::new(slots(), 1000), Duration::from_micros(100));
     net.give(0, Instant::ZERO, 10);
-    // The first one goes at once, and brings leave to send a sixteenth of the peak: but not what is to send back at the far end, whose rate is nothing too.
+    // The first one goes at once, and brings leave to send a sixteenth of the peak: but not what is to send back at the
+    // far end, whose rate is nothing too.
     net.run(at_ms(950));
     assert_eq!(net.bench.counter(net.senders[0], "rm_out_of_rate"), 10);
     assert_eq!(net.bench.counter(net.receiver, "rm_in"), 10);

@@ -33,8 +33,8 @@ impl Aal34 {
     /// One PDU at a time, both sublayers.
     pub const WHOLE: Self = Self { mids: 1, cpcs: true };
 
-    /// The cells' payload for what the host gives, and its MID, where `turn` units went before it on its channel. `None`
-    /// where it cannot be sent: it is empty or too long, or no CPCS-PDU though it should be.
+    /// The cells' payload for what the host gives, and its MID, where `turn` units went before it on its channel.
+    /// `None` where it cannot be sent: it is empty or too long, or no CPCS-PDU though it should be.
     pub(super) fn adapt(&self, turn: u64, data: Message, crc: bool) -> Option<(Message, u16)> {
         let mids = u64::from(self.mids.max(1));
         let mid = u16::try_from(turn % mids).ok()?;

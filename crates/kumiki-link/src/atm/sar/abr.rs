@@ -1,7 +1,8 @@
 //! From SDUs to cells where every channel is of the available bit rate: [`crate::atm::abr`].
 //!
-//! A slot goes to the channel that has waited longest for its time, and is decided when it begins. Between a channel's cells lies 1/ACR, or as near to it as
-//! slots are: what a cell is late by through them is made up for, by a slot at most.
+//! A slot goes to the channel that has waited longest for its time, and is decided when it begins. Between a channel's
+//! cells lies 1/ACR, or as near to it as slots are: what a cell is late by through them is made up for, by a slot at
+//! most.
 
 use std::collections::VecDeque;
 

@@ -105,7 +105,8 @@ struct PduDeparture {
     vc: (u16, u16),
 }
 
-/// What was offered, and how much of it waits, was refused or has left. Which cell goes when is for its owner to decide.
+/// What was offered, and how much of it waits, was refused or has left. Which cell goes when is for its owner to
+/// decide.
 pub(super) struct Pdus {
     adapter: Adapter,
     /// Those all of whose cells have a slot, in the order of their ends.

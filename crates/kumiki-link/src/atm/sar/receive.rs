@@ -102,7 +102,8 @@ impl Receiver {
     }
 
     pub(super) fn poll(&mut self, now: Instant, out: &mut Outlet) {
-        // Cells of a line follow each other, so there is more than one run only where something brought them out of order.
+        // Cells of a line follow each other, so there is more than one run only where something brought them out of
+        // order.
         while let Some((at, _)) =
             self.coming.iter().enumerate().filter(|(_, coming)| coming.end <= now).min_by_key(|(_, coming)| coming.end)
         {

@@ -1,7 +1,7 @@
 //! From SDUs to cells.
 //!
-//! A slot goes to whoever is ready when it begins, so it is decided no earlier than that. Only while a single channel has
-//! something to send are all cells of its PDU given slots at once, and taken back when another channel comes.
+//! A slot goes to whoever is ready when it begins, so it is decided no earlier than that. Only while a single channel
+//! has something to send are all cells of its PDU given slots at once, and taken back when another channel comes.
 
 use std::collections::VecDeque;
 

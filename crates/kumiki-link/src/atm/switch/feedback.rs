@@ -6,12 +6,15 @@
 //! | Explicit rates | ERICA: Jain, Kalyanaraman, Goyal, Fahmy, Viswanathan, "ERICA Switch Algorithm: A Complete Description" (ATM Forum/96-1172, August 1996), in the steps that section 2 of ATM Forum/98-0408 repeats |
 //! | Left out | ERICA's averages over several intervals, its control of the queue (ERICA+), MCR and weights; EPRCA and other algorithms; notifications (BN) |
 //!
-//! ERICA measures at an output, for an interval at a time, how fast cells come and from how many channels. With the target rate *T*, a part of the line's, the
-//! load factor is z = input / T, a fair share T / active channels, and a channel's own share CCR / z. A channel is active whose cells come, or to whose source an RM cell
-//! goes back; and by a part, if it was before: bursts of TCP leave intervals out, and the shares of silent sources would else be given to others.
-//! (ATM Forum/96-0517 names the "correct counting of bursty sources" among the changes that let the queue not depend on their number. Its abstract was read, and not how it counts.) In overload (z > 1 + δ) a channel is told the greater of both;
-//! otherwise also no less than the most that any was told in the interval before, so that rates come to be alike. Who was below the fair share is told no
-//! more than that, and nobody more than T. In one interval a channel is told one rate: the load that was measured answers one CCR, and not those that follow from it.
+//! ERICA measures at an output, for an interval at a time, how fast cells come and from how many channels. With the
+//! target rate *T*, a part of the line's, the load factor is z = input / T, a fair share T / active channels, and a
+//! channel's own share CCR / z. A channel is active whose cells come, or to whose source an RM cell goes back; and by a
+//! part, if it was before: bursts of TCP leave intervals out, and the shares of silent sources would else be given to
+//! others. (ATM Forum/96-0517 names the "correct counting of bursty sources" among the changes that let the queue not
+//! depend on their number. Its abstract was read, and not how it counts.) In overload (z > 1 + δ) a channel is told the
+//! greater of both; otherwise also no less than the most that any was told in the interval before, so that rates come
+//! to be alike. Who was below the fair share is told no more than that, and nobody more than T. In one interval a
+//! channel is told one rate: the load that was measured answers one CCR, and not those that follow from it.
 
 use kumiki_graph::{Duration, Instant};
 use kumiki_wire::atm::cell::rm::{CellRate, Rm};
@@ -37,7 +40,8 @@ pub struct Erica {
     pub interval: Duration,
     /// The part of the line that is given away, in millionths.
     pub target: u32,
-    /// How much of a channel that was counted in an interval still counts in the next, where it is silent: in millionths.
+    /// How much of a channel that was counted in an interval still counts in the next, where it is silent: in
+    /// millionths.
     pub memory: u32,
     /// δ: a load up to so much above the target is no overload, in millionths.
     pub overload: u32,
@@ -187,7 +191,8 @@ mod tests {
         Instant::from_nanos(us * 1000)
     }
 
-    /// In the millisecond `ms` come so many cells of two channels, whose sources say that they may send so many thousand per second.
+    /// In the millisecond `ms` come so many cells of two channels, whose sources say that they may send so many
+    /// thousand per second.
     fn load(measure: &mut Measure, ms: u64, cells: u64, thousands: [u64; 2]) {
         for number in 0..cells {
             let channel = usize::from(number % 2 == 1);
@@ -209,7 +214,8 @@ mod tests {
         // z = 2: own shares are 80 and 20, the fair one 50.
         assert_eq!([told(&mut measure, 1, 0), told(&mut measure, 1, 1)], [80, 50]);
         load(&mut measure, 1, 100, [80, 50]);
-        // z = 1: the most that was told goes for both. Who is below the fair share is told that first, and no other rate until the interval ends.
+        // z = 1: the most that was told goes for both. Who is below the fair share is told that first, and no other
+        // rate until the interval ends.
         assert_eq!([told(&mut measure, 2, 0), told(&mut measure, 2, 1)], [80, 80]);
         load(&mut measure, 2, 100, [80, 20]);
         assert_eq!(told(&mut measure, 3, 1), 50);

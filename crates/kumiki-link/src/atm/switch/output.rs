@@ -1,11 +1,12 @@
 //! One output of a switch: where cells of several inputs meet.
 //!
-//! Times here are those at which cells join the queue: their arrival at the switch and its latency. Inputs are looked at once in each slot of the output, in turn,
-//! as a scanner does: of the cells that have joined since the slot before, that of the port behind the one last served is first. So where inputs send at one rate for ever, none of
-//! them is always in front of the others, whatever the phases of their lines.
+//! Times here are those at which cells join the queue: their arrival at the switch and its latency. Inputs are looked
+//! at once in each slot of the output, in turn, as a scanner does: of the cells that have joined since the slot before,
+//! that of the port behind the one last served is first. So where inputs send at one rate for ever, none of them is
+//! always in front of the others, whatever the phases of their lines.
 //!
-//! What joined before the present slot is settled, since everything that is still to arrive joins later. Cells of a run that has an
-//! output for itself are given slots *ahead* of that, and taken back when another input comes.
+//! What joined before the present slot is settled, since everything that is still to arrive joins later. Cells of a run
+//! that has an output for itself are given slots *ahead* of that, and taken back when another input comes.
 
 use kumiki_graph::{Duration, Instant};
 
@@ -246,7 +247,8 @@ impl Output {
         Some(followed.occupancy.until(now, followed.waiting))
     }
 
-    /// Writes what the source of `vc` is to know into an RM cell that goes back to it and joins its own output's queue at `joins`.
+    /// Writes what the source of `vc` is to know into an RM cell that goes back to it and joins its own output's queue
+    /// at `joins`.
     pub(super) fn tell(&mut self, joins: Instant, vc: PortVc, rm: &mut Rm) {
         let (Some(feedback), Some(branch)) =
             (self.config.feedback, self.branches.iter().position(|branch| branch.to == vc))
@@ -398,7 +400,8 @@ impl Output {
         }
     }
 
-    /// The source whose cell is next of those that join before `joins`: by slot, in turn by port, and of one port by time.
+    /// The source whose cell is next of those that join before `joins`: by slot, in turn by port, and of one port by
+    /// time.
     fn next_source(&self, joins: Instant) -> Option<usize> {
         let slots = self.line.slots();
         let joined = self.sources.iter().enumerate().filter_map(|(at, source)| {
@@ -507,13 +510,13 @@ impl Output {
         true
     }
 
-    /// How many cells of `source` take slots one after the other from `slot` on, in the same state of the queue; the first,
-    /// which joins at `first` and finds `backlog` cells, does.
+    /// How many cells of `source` take slots one after the other from `slot` on, in the same state of the queue; the
+    /// first, which joins at `first` and finds `backlog` cells, does.
     fn follow(&self, source: &Source, first: Instant, slot: u64, backlog: u64, marked: bool) -> u32 {
         let slots = self.line.slots();
         let rest = source.run.count - source.next;
-        // At equal rates every cell meets its slot as the first does, up to the nanosecond that rounding moves it and the
-        // one cell that this changes the backlog by.
+        // At equal rates every cell meets its slot as the first does, up to the nanosecond that rounding moves it and
+        // the one cell that this changes the backlog by.
         let clear = slots.at(slot) > first;
         let near = |limit: u64| backlog + 1 < limit;
         if source.run.line.same_rate(slots)

@@ -388,7 +388,8 @@ fn a_long_queue_marks_cells() {
     assert_eq!(marked, 5);
 }
 
-/// Floyd and Jacobson, "On traffic phase effects in packet-switched gateways" (1991): inputs that send at one rate for ever find the queue as they found it in the slot before.
+/// Floyd and Jacobson, "On traffic phase effects in packet-switched gateways" (1991): inputs that send at one rate for
+/// ever find the queue as they found it in the slot before.
 #[test]
 fn inputs_that_keep_their_phases_share_a_full_output() {
     for (inputs, phase) in [(2, 0), (3, 0), (5, 0), (2, 700), (3, 530), (5, 530), (5, 2_000)] {

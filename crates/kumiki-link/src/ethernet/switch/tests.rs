@@ -211,7 +211,8 @@ fn the_queue_of_a_port_marks_what_it_may() {
     assert_eq!(bench.counter(line, "b_marks"), 5);
 }
 
-/// Without a spanning tree frames go round between two switches that three lines join, and each round doubles them until the queues are full.
+/// Without a spanning tree frames go round between two switches that three lines join, and each round doubles them
+/// until the queues are full.
 #[test]
 fn a_loop_fills_queues_and_no_more() {
     let mut bench = Bench::default();

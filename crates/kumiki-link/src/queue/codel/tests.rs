@@ -9,7 +9,8 @@ fn rig() -> Rig<Codel> {
     Rig::new(Codel::new(CodelConfig::default()))
 }
 
-/// Two packets come in each ms and one goes, from `from` to before `to`, in ms; when something was given up or marked, in ms.
+/// Two packets come in each ms and one goes, from `from` to before `to`, in ms; when something was given up or marked,
+/// in ms.
 fn overload(rig: &mut Rig<Codel>, ecn: Ecn, from: u64, to: u64) -> Vec<u64> {
     let mut times = Vec::new();
     for ms in from..to {
@@ -25,8 +26,8 @@ fn overload(rig: &mut Rig<Codel>, ecn: Ecn, from: u64, to: u64) -> Vec<u64> {
 /// In the tenth ms of an overload the packet that goes has waited for 5 ms, and 100 ms later so have all.
 const FIRST: u64 = 9 + 100;
 
-/// As many times as `found` has: spacings of `interval / sqrt(count)` from the first on (RFC 8289 section 5.6), each at the next ms, in which
-/// a packet goes.
+/// As many times as `found` has: spacings of `interval / sqrt(count)` from the first on (RFC 8289 section 5.6), each at
+/// the next ms, in which a packet goes.
 fn by_the_law(first: u64, counts: impl Iterator<Item = u32>, found: &[u64]) -> Vec<u64> {
     let spacings = counts.scan(first as f64, |time, count| {
         *time += 100.0 / f64::from(count).sqrt();

@@ -90,7 +90,8 @@ fn lines_that_are_no_times_are_refused_by_number() {
     assert_eq!(lines, [2, 4, 5, 7]);
 }
 
-/// mahimahi's loop (`LinkQueue::rationalize`): at each opportunity packets that came before leave the queue as long as octets of it are left.
+/// mahimahi's loop (`LinkQueue::rationalize`): at each opportunity packets that came before leave the queue as long as
+/// octets of it are left.
 fn as_mahimahi_has_it(times: &[u64], offered: &[(u64, usize)]) -> Vec<u64> {
     let (mut delivered, mut queue, mut coming) = (Vec::new(), VecDeque::new(), offered.iter().copied().peekable());
     let (mut base, mut number, mut in_transit) = (0, 0, 0);

@@ -363,8 +363,8 @@ fn no_wrong_frame_is_delivered_over_wrong_bits_in_a_million_frames_of_each_rate(
     }
 }
 
-/// ITU-T G.783 (recalled): in frame after two good alignment words; then the pointer, three of which are needed after a loss of signal;
-/// RFC 1662 section 3: then the next flag.
+/// ITU-T G.783 (recalled): in frame after two good alignment words; then the pointer, three of which are needed after a
+/// loss of signal; RFC 1662 section 3: then the next flag.
 #[test]
 fn frames_arrive_again_within_the_time_that_alignment_and_pointer_take() {
     for start in 0..40_u64 {
@@ -382,7 +382,8 @@ fn frames_arrive_again_within_the_time_that_alignment_and_pointer_take() {
             .iter()
             .filter_map(|(at, port, left)| (*port == 1 && matches!(left, Left::Frame(_))).then_some(*at));
         let after = arrivals.into_iter().find(|at| *at > until.as_nanos()).unwrap();
-        // One frame until an alignment word passes, one until the next, up to three for pointers, and a frame of 40 octets.
+        // One frame until an alignment word passes, one until the next, up to three for pointers, and a frame of 40
+        // octets.
         let took = after - until.as_nanos();
         assert!(took <= 5 * 125_000 + 10_000, "{took}");
     }

@@ -1,4 +1,5 @@
-//! A queue of a device, as the stack has it whose it is: what came by it for another goes there, and what others have handed over comes with the rest.
+//! A queue of a device, as the stack has it whose it is: what came by it for another goes there, and what others have
+//! handed over comes with the rest.
 
 use std::io;
 use std::sync::Arc;
@@ -75,7 +76,8 @@ impl Edge {
         None
     }
 
-    /// A fragment came of a packet for which we find out whose it is: one that is ours comes back, others wait in our own mailbox.
+    /// A fragment came of a packet for which we find out whose it is: one that is ours comes back, others wait in our
+    /// own mailbox.
     fn sort(&mut self, sight: &FlowKeys, fragment: Message) -> Option<Message> {
         let mut own = None;
         let Self { here, owner, mailboxes, fragments, .. } = self;

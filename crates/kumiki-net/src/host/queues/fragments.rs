@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use kumiki_link::{Flow, FlowKeys};
 use kumiki_octets::Message;
 
-/// So many packets are known of which fragments came last. Who was first is forgotten first, with what waits of it: time has no part in this.
+/// So many packets are known of which fragments came last. Who was first is forgotten first, with what waits of it:
+/// time has no part in this.
 const MOST: usize = 256;
 
 /// So many fragments may wait for the first one of their packet, of all packets.
@@ -34,7 +35,8 @@ enum Packet {
 }
 
 impl Fragments {
-    /// A fragment has come: what can go now, and by which flow it is known whose that is. What is no fragment is of its own flow.
+    /// A fragment has come: what can go now, and by which flow it is known whose that is. What is no fragment is of its
+    /// own flow.
     pub(super) fn take(&mut self, sight: &FlowKeys, fragment: Message, mut goes: impl FnMut(Flow, Message)) {
         let Some(piece) = sight.fragment else {
             return goes(sight.flow, fragment);

@@ -7,10 +7,11 @@
 //! | Fragments | [`Fragments`]: what has no ports goes where the first fragment does |
 //! | Left out | Ethernet |
 //!
-//! Nothing that a packet passes is locked, and no stack knows the connections of another. That holds because each packet has one owner whatever has
-//! happened before: two stacks can never have a connection between the same ends, and nothing must be looked up, told or forgotten when a connection begins
-//! or ends. The kernel sends a flow to the queue from which it was last written, so all but the first packets come where they belong; it forgets a flow
-//! that was silent for three seconds, and then the first one may take the other way again.
+//! Nothing that a packet passes is locked, and no stack knows the connections of another. That holds because each
+//! packet has one owner whatever has happened before: two stacks can never have a connection between the same ends, and
+//! nothing must be looked up, told or forgotten when a connection begins or ends. The kernel sends a flow to the queue
+//! from which it was last written, so all but the first packets come where they belong; it forgets a flow that was
+//! silent for three seconds, and then the first one may take the other way again.
 
 mod edge;
 mod fragments;

@@ -44,7 +44,8 @@ impl Owner {
         self.part(hasher.finish())
     }
 
-    /// Whose a packet is that came by the queue of the stack `here`; fragments of one packet have one owner, who may have to hand them on.
+    /// Whose a packet is that came by the queue of the stack `here`; fragments of one packet have one owner, who may
+    /// have to hand them on.
     pub(super) fn of(&self, sight: &FlowKeys, here: usize) -> usize {
         let FlowKeys { flow, fragment, about } = sight;
         if let Some(it) = fragment {

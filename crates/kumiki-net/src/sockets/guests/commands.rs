@@ -15,7 +15,8 @@ use crate::rings::primitives::{Command, Datagram, Layer};
 use crate::sockets::datagrams::{MOST, RECEIVE_BUFFER, unspecified};
 use crate::sockets::table::{Table, is_many};
 
-/// Callers that TCP keeps while the program has not answered: those of a round trip through the rings, or those beyond would have to call again a second later.
+/// Callers that TCP keeps while the program has not answered: those of a round trip through the rings, or those beyond
+/// would have to call again a second later.
 const UNDER_WAY: u32 = 128;
 
 /// A program has said what none says that is not broken.

@@ -15,8 +15,8 @@ impl Table {
         }
     }
 
-    /// A program has gone, whatever it was doing: its sockets are closed as a system closes those of a process that has ended. What it has written still
-    /// goes; who has sent what it has not read is told by a reset.
+    /// A program has gone, whatever it was doing: its sockets are closed as a system closes those of a process that has
+    /// ended. What it has written still goes; who has sent what it has not read is told by a reset.
     pub(crate) fn detach(&mut self, program: Handle) {
         let Some(gone) = self.guests.programs.remove(program) else {
             return;

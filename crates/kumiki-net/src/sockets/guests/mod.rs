@@ -1,8 +1,9 @@
 //! Programs of other processes that are attached to a host: their sockets, as the host knows them whatever they say.
 //!
-//! A guest's own sockets are in its process; here is what stands for each of them towards TCP and UDP. What a program asks comes as a [`Command`] and is
-//! checked against that: its handles are looked up among its own, its credit is counted, its ports are those that it has taken. What is wrong without fail, so
-//! that only a broken program says it, is an error that ends the program's part and no other; what may only have come too late is nothing.
+//! A guest's own sockets are in its process; here is what stands for each of them towards TCP and UDP. What a program
+//! asks comes as a [`Command`] and is checked against that: its handles are looked up among its own, its credit is
+//! counted, its ports are those that it has taken. What is wrong without fail, so that only a broken program says it,
+//! is an error that ends the program's part and no other; what may only have come too late is nothing.
 //!
 //! | read | for |
 //! |---|---|
@@ -248,7 +249,8 @@ impl Table {
         !is_down
     }
 
-    /// Whether the program may be heard; `waker` is woken when it may be again, of what the layers have to take, and by what it takes itself.
+    /// Whether the program may be heard; `waker` is woken when it may be again, of what the layers have to take, and by
+    /// what it takes itself.
     pub(crate) fn may_be_heard(&mut self, program: Handle, waker: &Waker) -> bool {
         if self.effects.requests.len() >= MOST_REQUESTS {
             self.guests.takers.register(waker, &mut self.effects.woken);

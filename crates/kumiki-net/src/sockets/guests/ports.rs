@@ -22,7 +22,8 @@ pub(super) struct TakenAddress {
 }
 
 impl TakenAddress {
-    /// Whether a socket of a layer may have `local` by it, which the layer has without what IPv6 adds to addresses of IPv4.
+    /// Whether a socket of a layer may have `local` by it, which the layer has without what IPv6 adds to addresses of
+    /// IPv4.
     fn covers(&self, local: SocketAddr) -> bool {
         let own = unmapped(self.bound.local);
         let is_any = own.ip().is_unspecified() && local.ip().is_unspecified();
@@ -42,7 +43,8 @@ impl TakenAddress {
 impl Guests {
     /// Whether the program may have one more socket.
     pub(super) fn has_place(&mut self, program: Handle) -> bool {
-        // Whoever has an address and a socket there has one place for each, so that none of the two can be had without end.
+        // Whoever has an address and a socket there has one place for each, so that none of the two can be had without
+        // end.
         self.programs.get(program).is_some_and(|it| it.sockets.len().max(it.ports.len()) < it.share.sockets)
     }
 
@@ -82,7 +84,8 @@ impl Table {
         }
         self.check_up()?;
         self.check_own(unmapped(local).ip())?;
-        // Of TCP listeners at one address one has all callers, and those of several processes cannot stand in for each other.
+        // Of TCP listeners at one address one has all callers, and those of several processes cannot stand in for each
+        // other.
         let terms = Terms { owner: if is_udp { 0 } else { 1 + u64::from(program.index) }, ..terms };
         let ports = if is_udp { &mut self.udp_ports } else { &mut self.tcp_ports };
         let bound = ports.take(local, terms, &mut self.rng)?;

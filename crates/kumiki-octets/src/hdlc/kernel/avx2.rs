@@ -1,7 +1,9 @@
-//! Stuffing and unstuffing with AVX2: 32 octets at a time, and where one of them is not itself eight at a time through tables.
+//! Stuffing and unstuffing with AVX2: 32 octets at a time, and where one of them is not itself eight at a time through
+//! tables.
 //!
-//! Copying runs of clean octets and handling the others one by one would be as fast on random octets, but a hundred times slower on
-//! octets that all are flags, and who sends the octets chooses them. Eight octets through a table cost the same whatever they are.
+//! Copying runs of clean octets and handling the others one by one would be as fast on random octets, but a hundred
+//! times slower on octets that all are flags, and who sends the octets chooses them. Eight octets through a table cost
+//! the same whatever they are.
 
 use std::arch::x86_64::{
     __m128i, __m256i, _mm_cvtsi64_si128, _mm_loadu_si128, _mm_set1_epi8, _mm_shuffle_epi8, _mm_storeu_si128,
@@ -410,8 +412,8 @@ fn unstuff_all<const MAP: bool>(
     Run { taken: octets.len() - rest.len(), written: to.at, flag }
 }
 
-/// Writes the plain form of the first `len` octets of a vector, and gives the place of the flag that stopped it, or 64, and
-/// whether an escape is pending; nothing where the octets would not fit, and then nothing has changed.
+/// Writes the plain form of the first `len` octets of a vector, and gives the place of the flag that stopped it, or 64,
+/// and whether an escape is pending; nothing where the octets would not fit, and then nothing has changed.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 fn unstuff_vector<const MAP: bool>(
@@ -432,7 +434,8 @@ fn unstuff_vector<const MAP: bool>(
             let mut room = [MaybeUninit::new(0); V + 16];
             OutputCursor { room: &mut room, at: 0 }.put_some(vector, kept);
             let whole = room.first_chunk().map(|whole: &[MaybeUninit<u8>; V]| {
-                // SAFETY: octets are initialized where the room was made, and `MaybeUninit` has the layout of what it holds.
+                // SAFETY: octets are initialized where the room was made, and `MaybeUninit` has the layout of what it
+                // holds.
                 unsafe { &*core::ptr::from_ref(whole).cast::<[u8; V]>() }
             });
             vector = whole.map_or(vector, |whole| load(whole));

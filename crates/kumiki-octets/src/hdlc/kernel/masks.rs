@@ -9,10 +9,11 @@ pub(super) const fn lowest(count: usize) -> u64 {
 /// Every second bit, from the first on.
 const EVEN: u64 = 0x5555_5555_5555_5555;
 
-/// Which Control Escapes of a block stand for themselves, given where 0x7D is and whether the octet before the block was such a one.
+/// Which Control Escapes of a block stand for themselves, given where 0x7D is and whether the octet before the block
+/// was such a one.
 ///
-/// In a run of 0x7D every second is escaped by the one before, so that a run's first, third and so on remain. Adding a run's first bit to it
-/// clears the run and sets the bit behind, which is in no run.
+/// In a run of 0x7D every second is escaped by the one before, so that a run's first, third and so on remain. Adding a
+/// run's first bit to it clears the run and sets the bit behind, which is in no run.
 #[inline]
 pub(super) const fn standing(escapes: u64, pending: bool) -> u64 {
     let escapes = escapes & !(pending as u64);
@@ -21,10 +22,11 @@ pub(super) const fn standing(escapes: u64, pending: bool) -> u64 {
     (from_even & EVEN) | (escapes & !from_even & !EVEN)
 }
 
-/// Whether the last of `len` octets is a Control Escape that stands for itself, given where 0x7D is among them and whether the octet before
-/// was such a one.
+/// Whether the last of `len` octets is a Control Escape that stands for itself, given where 0x7D is among them and
+/// whether the octet before was such a one.
 ///
-/// That follows from the length of the run of 0x7D at the end, unless it is all there is; so a block need not wait for the one before.
+/// That follows from the length of the run of 0x7D at the end, unless it is all there is; so a block need not wait for
+/// the one before.
 #[inline]
 pub(super) const fn pending_behind(escapes: u64, len: usize, pending: bool) -> bool {
     let last = if len == 0 { 0 } else { escapes << (64 - len) };

@@ -1,4 +1,5 @@
-//! Stuffing and unstuffing with AVX-512 VBMI2: 64 octets at a time, of which `VPCOMPRESSB` keeps those that a mask names.
+//! Stuffing and unstuffing with AVX-512 VBMI2: 64 octets at a time, of which `VPCOMPRESSB` keeps those that a mask
+//! names.
 
 use std::arch::x86_64::{
     __m512i, _mm512_castsi512_si256, _mm512_cmpeq_epi8_mask, _mm512_cmplt_epu8_mask, _mm512_cvtepu8_epi16,
@@ -268,8 +269,8 @@ fn unstuff_all<const MAP: bool>(
     Run { taken: octets.len() - rest.len(), written: to.at, flag }
 }
 
-/// Writes the plain form of the first `len` octets of a vector, and gives the place of the flag that stopped it, or 64, and
-/// whether an escape is pending; nothing where the octets would not fit, and then nothing has changed.
+/// Writes the plain form of the first `len` octets of a vector, and gives the place of the flag that stopped it, or 64,
+/// and whether an escape is pending; nothing where the octets would not fit, and then nothing has changed.
 #[inline]
 #[target_feature(enable = "bmi1,bmi2,popcnt,avx512f,avx512bw,avx512vbmi,avx512vbmi2")]
 fn unstuff_vector<const MAP: bool>(

@@ -5,7 +5,8 @@
 /// What an error identifier means.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Identifier {
-    /// Its number. Thousands group them: 0 general, 1 protocol, 2 association, 3 selection, 4 management, 5 access, 6 recovery.
+    /// Its number. Thousands group them: 0 general, 1 protocol, 2 association, 3 selection, 4 management, 5 access, 6
+    /// recovery.
     pub number: i64,
     /// What it means, without a full stop.
     pub text: &'static str,

@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// What a caller's CP is answered with: the user data of the RF, or nothing where it is offered; and the reason that is kept here.
+/// What a caller's CP is answered with: the user data of the RF, or nothing where it is offered; and the reason that is
+/// kept here.
 fn refused(cp: &str) -> (Option<Vec<u8>>, String) {
     let mut pair = Pair::new(false);
     pair.listen(association(&[(1, A)]));

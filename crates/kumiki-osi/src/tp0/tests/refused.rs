@@ -1,9 +1,10 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test looks for one of many")]
 //! TPDUs that must be refused change nothing beyond their own network connection.
 //!
-//! Class 0 has no kinder answer than ER, or DR to a CR, and the end of the network connection, and with it of the transport connection (X.224
-//! section 6.22, RFC 905 section 6.22.3: "so as not to jeopardize any other transport connections not assigned to that network connection"). So what is
-//! tried here is all others: those that stand, and those that begin later. That nothing of the TPDU itself is believed has a test of its own.
+//! Class 0 has no kinder answer than ER, or DR to a CR, and the end of the network connection, and with it of the
+//! transport connection (X.224 section 6.22, RFC 905 section 6.22.3: "so as not to jeopardize any other transport
+//! connections not assigned to that network connection"). So what is tried here is all others: those that stand, and
+//! those that begin later. That nothing of the TPDU itself is believed has a test of its own.
 
 use std::collections::BTreeMap;
 
@@ -84,7 +85,8 @@ impl Talk {
         self.bench.indicate(self.network, indication);
     }
 
-    /// A call that the network offers; the layer takes all, for only CR says whom the caller wants. Gives its handle of ours.
+    /// A call that the network offers; the layer takes all, for only CR says whom the caller wants. Gives its handle of
+    /// ours.
     fn offer(&mut self, lower: Handle) -> Handle {
         self.tell(Indication::Offered(Box::new(Offered {
             user: self.listener,
@@ -116,8 +118,8 @@ impl Talk {
         live.get(pick % live.len().max(1)).copied()
     }
 
-    /// Keeps what went out and what was heard, by the numbers of calls and not by handles, which are names alone; answers what is a
-    /// peer's or a user's to answer.
+    /// Keeps what went out and what was heard, by the numbers of calls and not by handles, which are names alone;
+    /// answers what is a peer's or a user's to answer.
     fn absorb(&mut self) {
         loop {
             let (requests, heard) = (self.bench.requests(), self.bench.heard(self.user));
@@ -364,7 +366,8 @@ fn a_tpdu_that_is_refused_changes_no_other_connection() {
     assert_eq!(tried.len(), 12, "{tried:?}");
 }
 
-/// RFC 905 sections 6.22.3 and 13.12: one ER, with the TPDU up to where it is wrong, then the end; of a TSDU that was coming the user hears nothing.
+/// RFC 905 sections 6.22.3 and 13.12: one ER, with the TPDU up to where it is wrong, then the end; of a TSDU that was
+/// coming the user hears nothing.
 #[test]
 fn nothing_is_believed_of_a_tpdu_that_is_answered_by_er() {
     for (bad, er) in [

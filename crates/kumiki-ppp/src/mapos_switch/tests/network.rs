@@ -13,8 +13,8 @@ use crate::mapos::{self as resolver, Mapos};
 use crate::sdh::{self, Sdh};
 use kumiki_inet::ip::{self, Interface, Ip, Neighbours};
 
-/// What two neighbours need to agree on a tree that one of them has lost by signal, and a period of updates for what is not told at once:
-/// the standard's times are 30 s and 10 s.
+/// What two neighbours need to agree on a tree that one of them has lost by signal, and a period of updates for what is
+/// not told at once: the standard's times are 30 s and 10 s.
 const HEALED_BY_SIGNAL: u64 = 30 + 2 * 10;
 /// Where nobody tells of the loss, routes must expire first.
 const HEALED: u64 = 30 + HEALED_BY_SIGNAL;
@@ -30,7 +30,8 @@ struct Line {
     dark: bool,
 }
 
-/// Switches are numbered from 1 and stand on devices `sNUMBER.PORT`, where ports count from 0; nodes from 1, on `nNUMBER`.
+/// Switches are numbered from 1 and stand on devices `sNUMBER.PORT`, where ports count from 0; nodes from 1, on
+/// `nNUMBER`.
 struct Network {
     bench: Bench,
     lines: Vec<Line>,
@@ -236,7 +237,8 @@ impl Network {
     }
 }
 
-/// Figure 2 of RFC 2174: three switches in a triangle and four nodes. S1 is 1 with N3, S2 is 2 with N1 and N2, S3 is 3 with N4.
+/// Figure 2 of RFC 2174: three switches in a triangle and four nodes. S1 is 1 with N3, S2 is 2 with N1 and N2, S3 is 3
+/// with N4.
 fn figure_2() -> Network {
     let mut network = Network::new(1, subnet(), &[4, 4, 4], 4);
     for (a, b) in [
@@ -435,8 +437,9 @@ fn addresses_of_16_bits_do_all_of_it_too() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Any graph of switches with lines of any length, cut and mended at any times, silently or by signal: nobody ever hears a broadcast
-    /// twice, and when it has been left alone for long enough, everybody who is joined to the sender hears it.
+    /// Any graph of switches with lines of any length, cut and mended at any times, silently or by signal: nobody ever
+    /// hears a broadcast twice, and when it has been left alone for long enough, everybody who is joined to the sender
+    /// hears it.
     #[test]
     fn no_graph_of_switches_loops(
         joined in proptest::collection::vec((1_usize..=6, 1_usize..=6, 0_u64..500), 3..10),

@@ -1,8 +1,8 @@
-//! A peer that does what it should not, on command: a script, applied to what comes before the daemon sees it, and to what the
-//! daemon sends before the line has it.
+//! A peer that does what it should not, on command: a script, applied to what comes before the daemon sees it, and to
+//! what the daemon sends before the line has it.
 //!
-//! One rule stands on a line; `#` begins a comment. All rules of a stage hold at once. A line that begins with `then` ends the stage
-//! and says when the next one begins; from there on its rules hold, and no others.
+//! One rule stands on a line; `#` begins a comment. All rules of a stage hold at once. A line that begins with `then`
+//! ends the stage and says when the next one begins; from there on its rules hold, and no others.
 //!
 //! | rule | does |
 //! |---|---|
@@ -25,10 +25,11 @@
 //! | `terminate [after TIME]` | the link is closed in order |
 //! | `then [after TIME]`, `then when PROTOCOL opened`, `then when rcvd PACKET`, `then when sent PACKET` | the next stage |
 //!
-//! `PACKET` is a protocol and a code as the log writes them: `LCP ConfReq`, `CHAP Challenge`, `IPCP code 99`; `LCP any`, `LQR`, `any`.
-//! `OPTION` is a name as the log writes it (`mru`, `asyncmap`, `auth`, `magic`, `pcomp`, `addr`, `ms-dns1`) or `option N`. `VALUE` is
-//! what belongs to the option (`68`, `0x000a0000`, `pap`, `10.0.0.1`), `hex` and digits, or nothing for an option without a value;
-//! behind `option N` digits alone. `DATA` is text in quotes or hexadecimal digits. `TIME` is a number with `ms` or `s`.
+//! `PACKET` is a protocol and a code as the log writes them: `LCP ConfReq`, `CHAP Challenge`, `IPCP code 99`;
+//! `LCP any`, `LQR`, `any`. `OPTION` is a name as the log writes it (`mru`, `asyncmap`, `auth`, `magic`, `pcomp`,
+//! `addr`, `ms-dns1`) or `option N`. `VALUE` is what belongs to the option (`68`, `0x000a0000`, `pap`, `10.0.0.1`),
+//! `hex` and digits, or nothing for an option without a value; behind `option N` digits alone. `DATA` is text in quotes
+//! or hexadecimal digits. `TIME` is a number with `ms` or `s`.
 //!
 //! *Left out.* Nothing is done to datagrams; damaged check sequences and flags are below this layer.
 

@@ -344,7 +344,8 @@ impl Player {
                 if !data.is_empty() {
                     return PacketFate::Changed(packet(answer.code, altered.own.0, &data));
                 }
-                // Only what the script has put in was refused: without it the request goes once more, unless it is insisted on.
+                // Only what the script has put in was refused: without it the request goes once more, unless it is
+                // insisted on.
                 let refused = kinds(answer.data);
                 if self.insists(number, &refused) {
                     return PacketFate::Nothing;

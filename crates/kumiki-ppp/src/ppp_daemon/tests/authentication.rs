@@ -126,8 +126,8 @@ fn what_is_lost_is_said_again() {
             far.script = Some(Script::parse(script).unwrap());
             let mut link = Link::new([near, far]);
             link.pass(SECOND * 30);
-            // RFC 1994 section 4.1: near goes on after its Success; far, which has not heard it, is not asked again and gives up
-            // later. That is the standard's gap for CHAP, and why Success may be repeated.
+            // RFC 1994 section 4.1: near goes on after its Success; far, which has not heard it, is not asked again and
+            // gives up later. That is the standard's gap for CHAP, and why Success may be repeated.
             if script.contains("Success") && asks == Methods::Chap {
                 assert_eq!(link.end(0).phase(), Phase::Network);
                 continue;
@@ -228,7 +228,8 @@ fn answers_are_repeated_and_do_not_change() {
     assert_eq!(link.count(0, "sent CHAP Success"), 2);
 }
 
-/// RFC 1994 section 1: where both directions have one secret, a peer that hands our challenge back would get the answer to it from us.
+/// RFC 1994 section 1: where both directions have one secret, a peer that hands our challenge back would get the answer
+/// to it from us.
 #[test]
 fn our_own_challenge_is_not_answered() {
     let mut ends = secretive(Methods::Chap, Methods::Chap);

@@ -1,4 +1,5 @@
-//! Against recorded exchanges of lwIP: what its server said is said to us, and what its client said is what we must say.
+//! Against recorded exchanges of lwIP: what its server said is said to us, and what its client said is what we must
+//! say.
 
 use kumiki_graph::Duration;
 use kumiki_wire::ppp::ppp::control::{Packet, code};

@@ -1,8 +1,9 @@
 //! Frames that must be refused change nothing: of LCP, of the network control protocols, of authentication.
 //!
-//! Not of this kind, for RFC 1661 wants more than an answer: a Configure-Ack or Configure-Nak that answers our last request, and a Terminate-Ack
-//! that answers nothing, in Opened (section 4.1: RCA, RCN and RTA begin the negotiation again), Code-Reject of a code that LCP cannot do without (RXJ-), and our
-//! own magic number (section 6.4: the link is looped back).
+//! Not of this kind, for RFC 1661 wants more than an answer: a Configure-Ack or Configure-Nak that answers our last
+//! request, and a Terminate-Ack that answers nothing, in Opened (section 4.1: RCA, RCN and RTA begin the negotiation
+//! again), Code-Reject of a code that LCP cannot do without (RXJ-), and our own magic number (section 6.4: the link is
+//! looped back).
 
 use kumiki_graph::Duration;
 use proptest::prelude::*;

@@ -10,8 +10,8 @@ use crate::ppp::{self, Ppp};
 use crate::ppp_daemon::{Config, MAX_LINES, Methods, PppDaemon, Quality, Secret, WAKE};
 use kumiki_testkit::bench::Bench;
 
-/// Frames that may go out because of one thing that came: on Opened the identification, the remaining time, a challenge or
-/// a request, both network protocols, and an acknowledgment before all that.
+/// Frames that may go out because of one thing that came: on Opened the identification, the remaining time, a challenge
+/// or a request, both network protocols, and an acknowledgment before all that.
 const MOST_ANSWERS: usize = 12;
 
 #[derive(Clone, Debug)]

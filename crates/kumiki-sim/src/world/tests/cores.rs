@@ -12,8 +12,8 @@ use crate::testing::{Builder, Event, Log, at, text, token, us};
 use crate::world::{HostId, Plug, World};
 use crate::{AdapterConfig, Commands, Host};
 
-/// Says a word by a device of its choice at times of its choice, all on a grid so that much happens at once, and passes on by another what comes, until
-/// that is ten octets long.
+/// Says a word by a device of its choice at times of its choice, all on a grid so that much happens at once, and passes
+/// on by another what comes, until that is ten octets long.
 fn relay(number: u64, seed: u64, devices: usize, log: &Log) -> Host {
     let mut graph = Builder(Graph::new(seed, number));
     let names: Vec<String> = (0..devices).map(|device| format!("device {device}")).collect();
@@ -51,8 +51,8 @@ fn relay(number: u64, seed: u64, devices: usize, log: &Log) -> Host {
     graph.host(&format!("relay {number}"))
 }
 
-/// What a line of the test is like: its ends, its length in units of 30 us, which of four kinds of line, and whether the first end is joined to it directly, by
-/// an impairment, or by another line.
+/// What a line of the test is like: its ends, its length in units of 30 us, which of four kinds of line, and whether
+/// the first end is joined to it directly, by an impairment, or by another line.
 type Drawn = (usize, usize, u64, u8, u8);
 
 fn line((_, _, length, kind, _): Drawn) -> Box<dyn Element> {
@@ -77,7 +77,8 @@ fn line((_, _, length, kind, _): Drawn) -> Box<dyn Element> {
     Box::new(line)
 }
 
-/// All that can be seen of such a world that runs on so many cores, in slices of `every`, and in how many parts it was run.
+/// All that can be seen of such a world that runs on so many cores, in slices of `every`, and in how many parts it was
+/// run.
 fn seen(lines: &[Drawn], seed: u64, cores: usize, every: Duration) -> (Vec<String>, usize) {
     let hosts = 1 + lines.iter().map(|(a, b, ..)| *a.max(b)).max().unwrap_or(0);
     let mut world = World::new();

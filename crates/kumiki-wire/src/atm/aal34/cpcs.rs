@@ -81,8 +81,8 @@ layout! {
         pub cpi: u8 = "cpi", hex;
         /// Beginning tag: that of the trailer, and another one in the PDU before.
         pub b_tag: u8 = "btag", hex;
-        /// Buffer allocation size, in octets: the SDU's length where that is known when the PDU begins (message mode), at
-        /// least that otherwise (streaming mode).
+        /// Buffer allocation size, in octets: the SDU's length where that is known when the PDU begins (message mode),
+        /// at least that otherwise (streaming mode).
         pub ba_size: u16 = "basize";
     }
 }
@@ -184,8 +184,8 @@ pub fn room(ba_size: u16) -> usize {
     pdu_len(ba_size.into())
 }
 
-/// The CPCS-PDU of `sdu`, its tags `tag`; `None` for more than 65535 octets or none at all. A transport checksum that was left to the device is
-/// completed.
+/// The CPCS-PDU of `sdu`, its tags `tag`; `None` for more than 65535 octets or none at all. A transport checksum that
+/// was left to the device is completed.
 #[must_use]
 pub fn pdu(mut sdu: Message, tag: u8) -> Option<Message> {
     let length = u16::try_from(sdu.len()).ok().filter(|length| *length > 0)?;
@@ -200,7 +200,8 @@ pub fn pdu(mut sdu: Message, tag: u8) -> Option<Message> {
     Some(sdu)
 }
 
-/// The SDU of a CPCS-PDU. A sum that the PDU carries is made the SDU's: header, padding and trailer are taken out of it.
+/// The SDU of a CPCS-PDU. A sum that the PDU carries is made the SDU's: header, padding and trailer are taken out of
+/// it.
 ///
 /// # Errors
 /// What is wrong with it, where it is shorter than header and trailer as well.

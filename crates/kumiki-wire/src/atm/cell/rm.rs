@@ -26,7 +26,8 @@ pub const PROTOCOL: u8 = 1;
 
 /// A rate of cells, in 512ths of a cell per second: what fields of RM cells can say is a whole number of them.
 ///
-/// A field has a bit that is zero for no rate, five bits of exponent `e` and nine of mantissa `m`: 2^e (1 + m / 512) cells per second.
+/// A field has a bit that is zero for no rate, five bits of exponent `e` and nine of mantissa `m`: 2^e (1 + m / 512)
+/// cells per second.
 ///
 /// ```
 /// use kumiki_wire::atm::cell::rm::CellRate;

@@ -272,7 +272,8 @@ fn emit_parameter(parameter: &DocumentParameter, w: &mut Writer) {
     }
 }
 
-/// What `any` is, as the parameter of this document type. What cannot be read stays as it is: a file with an odd parameter is still a file.
+/// What `any` is, as the parameter of this document type. What cannot be read stays as it is: a file with an odd
+/// parameter is still a file.
 fn parameter_of(name: &Oid, any: Any) -> DocumentParameter {
     let known = {
         let mut reader = crate::osi::ber::Reader::new("document type", &any.0);

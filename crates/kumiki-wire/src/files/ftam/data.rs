@@ -1,4 +1,5 @@
-//! Data elements: headers in front of content that is held elsewhere, and content cut out of what arrived. No content octet moves.
+//! Data elements: headers in front of content that is held elsewhere, and content cut out of what arrived. No content
+//! octet moves.
 //!
 //! | Abstract syntax | Values |
 //! |---|---|
@@ -100,7 +101,8 @@ fn string(class: StringClass) -> Tag {
     Tag::universal(class.number().into())
 }
 
-/// Reads data elements, one after the other. An error is the last: it says what is none of this syntax, or not all there.
+/// Reads data elements, one after the other. An error is the last: it says what is none of this syntax, or not all
+/// there.
 #[derive(Clone, Debug)]
 pub struct Reader {
     syntax: Syntax,
@@ -120,7 +122,8 @@ impl Iterator for Reader {
 }
 
 impl Reader {
-    /// Of values of this syntax, one behind the other, as one presentation data value or several segments of one have them.
+    /// Of values of this syntax, one behind the other, as one presentation data value or several segments of one have
+    /// them.
     #[must_use]
     pub fn new(syntax: Syntax, values: Message) -> Self {
         Self { syntax, chain: chain::Reader::new(DATA, values) }

@@ -1,7 +1,8 @@
 //! How ASN.1 puts values into elements: the pieces of which the tables of this codec are made.
 //!
-//! A type knows its content ([`Content`]); a [`FieldTag`] knows under which tags a field of that type stands. Each structure is written down
-//! once, as a table of fields and spots: for both directions, and for analysers that want to know where each field lies.
+//! A type knows its content ([`Content`]); a [`FieldTag`] knows under which tags a field of that type stands. Each
+//! structure is written down once, as a table of fields and spots: for both directions, and for analysers that want to
+//! know where each field lies.
 
 use kumiki_osi_service::ftam::attributes::Attribute;
 
@@ -378,8 +379,8 @@ const MOST_FIELDS: usize = 64;
 
 /// The elements of a SEQUENCE, from which fields are taken by their tags.
 ///
-/// **Deviations**: their order is not looked at, as no two fields of one SEQUENCE of ISO 8571-4 have the same tag; elements that are not
-/// known belong to a later version and are passed over.
+/// **Deviations**: their order is not looked at, as no two fields of one SEQUENCE of ISO 8571-4 have the same tag;
+/// elements that are not known belong to a later version and are passed over.
 pub(super) struct Fields<'a> {
     of: Element<'a>,
     elements: Vec<Element<'a>>,
@@ -453,8 +454,8 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// A SEQUENCE: its fields in the standard's order, each with where it stands. In front of a field:
-/// nothing: it must be there; `?`: it is an `Option`; `*`: it is a list, and absent where that is empty; `= value`: it is absent where it
+/// A SEQUENCE: its fields in the standard's order, each with where it stands. In front of a field: nothing: it must be
+/// there; `?`: it is an `Option`; `*`: it is a list, and absent where that is empty; `= value`: it is absent where it
 /// is that value.
 macro_rules! sequence {
     ($type:ty { $($rule:tt $field:ident $name:literal: $spot:expr $(=> $default:expr)?;)* }) => {

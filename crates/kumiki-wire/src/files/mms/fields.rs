@@ -45,7 +45,8 @@ pub(super) fn emit_attributes(w: &mut Writer, attributes: &FileAttributes) {
 pub(super) fn parse_attributes(element: &Element<'_>) -> Result<FileAttributes, Malformed> {
     let mut r = element.elements()?;
     let size = r.take(Tag::context(0), "sizeOfFile")?;
-    // An INTEGER of four octets with the highest bit set is a size beyond 2 GiB that somebody has written without its zero.
+    // An INTEGER of four octets with the highest bit set is a size beyond 2 GiB that somebody has written without its
+    // zero.
     let size_of_file = match size.integer()? {
         negative @ -2_147_483_648..0 => u32::try_from(negative + 4_294_967_296).unwrap_or(u32::MAX),
         _ => size.integer_in("0 to 4294967295")?,

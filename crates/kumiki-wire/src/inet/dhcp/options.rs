@@ -80,7 +80,8 @@ pub struct Options {
     pub resolvers: Vec<Ipv4Addr>,
     /// The MTU of the link, in octets, at least 68.
     pub mtu: Option<u16>,
-    /// The longest datagram with a message that its sender takes, in octets, headers of UDP and IP included (RFC 3442), at least 576.
+    /// The longest datagram with a message that its sender takes, in octets, headers of UDP and IP included (RFC 3442),
+    /// at least 576.
     pub longest: Option<u16>,
     /// By which the client is known.
     pub client: Vec<u8>,
@@ -90,7 +91,8 @@ pub struct Options {
     pub message: Vec<u8>,
 }
 
-/// The values of all options by their codes, pieces put together in their order (RFC 2131 section 4.1, RFC 3396 section 5).
+/// The values of all options by their codes, pieces put together in their order (RFC 2131 section 4.1, RFC 3396 section
+/// 5).
 type Values = BTreeMap<u8, Vec<u8>>;
 
 /// Reads the options of a field, until the last one; one that is not whole ends it.
@@ -174,7 +176,8 @@ const fn short_route(found: usize, said: usize) -> Malformed {
 }
 
 impl Options {
-    /// Those of a message: in its options, and, where these say so, in the fields for the names of a file and of a server.
+    /// Those of a message: in its options, and, where these say so, in the fields for the names of a file and of a
+    /// server.
     pub(super) fn parse(octets: &[u8], file: &[u8], name: &[u8]) -> Result<Self, Malformed> {
         let mut values = Values::new();
         gather(octets, &mut values)?;

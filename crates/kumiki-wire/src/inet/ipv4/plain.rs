@@ -40,8 +40,8 @@ fn sum(words: [u32; MIN_LEN / 4]) -> u16 {
 }
 
 impl PlainHeader {
-    /// Reads a header of this form between these two, that stands in front of a datagram of `total` octets and has the right checksum; `None` where it has
-    /// another form, or is wrong, or ends elsewhere.
+    /// Reads a header of this form between these two, that stands in front of a datagram of `total` octets and has the
+    /// right checksum; `None` where it has another form, or is wrong, or ends elsewhere.
     #[inline]
     #[must_use]
     pub fn between(source: Ipv4Addr, destination: Ipv4Addr, octets: &[u8; MIN_LEN], total: usize) -> Option<Self> {

@@ -5,7 +5,8 @@
 //! | Specification | RFC 8200 section 4; routing headers are only read (type 0 is refused: RFC 5095) |
 //! | Left out | authentication and encryption (RFC 4302, RFC 4303), mobility: a chain ends at them as at an upper layer; the meaning of options, which stay octets |
 //!
-//! All positions are counted from the front of the packet, so that they can be sent as the pointer of a parameter problem.
+//! All positions are counted from the front of the packet, so that they can be sent as the pointer of a parameter
+//! problem.
 
 use core::fmt;
 use std::net::Ipv6Addr;
@@ -128,10 +129,12 @@ impl<'a> Extension<'a> {
         (self.kind == next_header::FRAGMENT).then(|| Fragment::read(octets))
     }
 
-    /// Where a packet with this routing header goes in the end, of which `destination` is the present one (RFC 8200 section 8.1): the last
-    /// address of a route that is left. `None` where its type is unknown, or it has no place for what is left.
+    /// Where a packet with this routing header goes in the end, of which `destination` is the present one (RFC 8200
+    /// section 8.1): the last address of a route that is left. `None` where its type is unknown, or it has no place for
+    /// what is left.
     ///
-    /// The types known are 0 (RFC 2460 section 4.4), 2 (RFC 6275 section 6.4), 3 (RFC 6554 section 3) and 4 (RFC 8754 section 2).
+    /// The types known are 0 (RFC 2460 section 4.4), 2 (RFC 6275 section 6.4), 3 (RFC 6554 section 3) and 4 (RFC 8754
+    /// section 2).
     #[must_use]
     pub fn last_destination(&self, destination: Ipv6Addr) -> Option<Ipv6Addr> {
         let (kind, left) = self.routing()?;
@@ -156,7 +159,8 @@ impl<'a> Extension<'a> {
         last.map(|&octets| octets.into())
     }
 
-    /// The same for a type 3: each address but the last lacks CmprI octets at its front, the last CmprE, and Pad octets follow.
+    /// The same for a type 3: each address but the last lacks CmprI octets at its front, the last CmprE, and Pad octets
+    /// follow.
     fn last_of_rpl(&self, destination: Ipv6Addr, left: usize) -> Option<Ipv6Addr> {
         let &[_, _, _, _, elided, pad, ..] = self.octets else {
             return None;
@@ -258,7 +262,8 @@ impl<'a> Iterator for Chain<'a> {
 pub struct Fragment {
     /// What the fragmentable part begins with.
     pub next_header: u8,
-    /// Place of this fragment's data in the fragmentable part, in units of 8 octets: 0 to 8191. Higher bits are not sent.
+    /// Place of this fragment's data in the fragmentable part, in units of 8 octets: 0 to 8191. Higher bits are not
+    /// sent.
     pub offset: u16,
     /// M: more fragments follow.
     pub more: bool,

@@ -19,8 +19,8 @@ pub enum Order {
     One,
 }
 
-/// An Accurate ECN option. Each counter is the 24 low bits of a count of octets of text that arrived with one codepoint in the
-/// ECN field of their IP header.
+/// An Accurate ECN option. Each counter is the 24 low bits of a count of octets of text that arrived with one codepoint
+/// in the ECN field of their IP header.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct AccEcn {
     order: Order,
@@ -35,7 +35,8 @@ impl AccEcn {
     /// What a field can hold: 24 bits.
     pub const MASK: u32 = 0xff_ffff;
 
-    /// The first `used` counters in this order, at most three: of octets that came with ECT(0), with CE, and with ECT(1).
+    /// The first `used` counters in this order, at most three: of octets that came with ECT(0), with CE, and with
+    /// ECT(1).
     #[must_use]
     pub fn new(order: Order, used: usize, e0b: u32, ceb: u32, e1b: u32) -> Self {
         let counters = match order {
@@ -59,8 +60,8 @@ impl AccEcn {
         option
     }
 
-    /// Reads what follows kind and length. Of a length that is none of the four, the whole fields are taken and the rest is
-    /// padding (section 3.2.3).
+    /// Reads what follows kind and length. Of a length that is none of the four, the whole fields are taken and the
+    /// rest is padding (section 3.2.3).
     #[must_use]
     pub fn parse(order: Order, data: &[u8]) -> Self {
         let (fields, _) = data.as_chunks::<3>();

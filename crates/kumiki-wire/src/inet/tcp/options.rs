@@ -39,9 +39,9 @@ pub const MAX_WINDOW_SCALE: u8 = 14;
 
 /// The options that this stack understands.
 ///
-/// [`Options::parse`] keeps the last of several options of one kind (MUST-4, MUST-5) and steps over kinds that are not here
-/// (MUST-6), whatever their alignment (MUST-64).
-/// [`Options::emit`] writes them (MUST-68), without padding after them (MUST-69), in the order that Linux uses, which old peers are known to bear.
+/// [`Options::parse`] keeps the last of several options of one kind (MUST-4, MUST-5) and steps over kinds that are not
+/// here (MUST-6), whatever their alignment (MUST-64). [`Options::emit`] writes them (MUST-68), without padding after
+/// them (MUST-69), in the order that Linux uses, which old peers are known to bear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Options {
     /// Maximum segment size the sender of the segment can receive; belongs to SYN segments (MUST-65).
@@ -231,7 +231,8 @@ impl Options {
         }
     }
 
-    /// Octets of everything but the SACK blocks, where these would begin: after an Accurate ECN option that may be anywhere.
+    /// Octets of everything but the SACK blocks, where these would begin: after an Accurate ECN option that may be
+    /// anywhere.
     const fn len_without_sack(&self) -> usize {
         let mut len = 0;
         if self.mss.is_some() {
@@ -289,8 +290,8 @@ impl Options {
     }
 
     /// Writes [`Options::len`] octets. The order and the places of the no-operations are those of Linux: MSS;
-    /// SACK-permitted and timestamps sharing words; Accurate ECN, which needs not end with a word; window scale; then user
-    /// timeout, which Linux has not; SACK. SACK blocks beyond [`Options::sack_room`] are left out.
+    /// SACK-permitted and timestamps sharing words; Accurate ECN, which needs not end with a word; window scale; then
+    /// user timeout, which Linux has not; SACK. SACK blocks beyond [`Options::sack_room`] are left out.
     pub fn emit(&self, out: &mut [u8]) {
         debug_assert_eq!(out.len(), self.len());
         // Nearly every segment of a bulk transfer has this form (RFC 7323 appendix A).

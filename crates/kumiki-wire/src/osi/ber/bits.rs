@@ -18,8 +18,8 @@ impl<'a> Bits<'a> {
         (unused < 8 && (unused == 0 || !octets.is_empty())).then_some(Self { octets, unused })
     }
 
-    /// Bits of a list of names, as flag words hold them: bit `n` of `word` (from the least significant) is bit `n` of the string. As many bits
-    /// as the last one needs, and at least `least`, at most 64.
+    /// Bits of a list of names, as flag words hold them: bit `n` of `word` (from the least significant) is bit `n` of
+    /// the string. As many bits as the last one needs, and at least `least`, at most 64.
     #[must_use]
     pub fn named(word: u64, least: u32) -> Self {
         let len = (64 - word.leading_zeros()).max(least.min(64));
@@ -48,7 +48,8 @@ impl<'a> Bits<'a> {
         n < self.len() && self.octets.get(n / 8).is_some_and(|octet| octet & (0x80 >> (n % 8)) != 0)
     }
 
-    /// The first 64 bits as a flag word: bit `n` of the string is bit `n` of the word. Bits beyond are names that nobody here knows.
+    /// The first 64 bits as a flag word: bit `n` of the string is bit `n` of the word. Bits beyond are names that
+    /// nobody here knows.
     #[must_use]
     pub fn word(&self) -> u64 {
         (0..64).fold(0, |word, n| word | u64::from(self.bit(n)) << n)

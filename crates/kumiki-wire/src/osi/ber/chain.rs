@@ -9,11 +9,12 @@ use super::head::{Head, Length};
 use super::{BerError, MOST_DEPTH, MOST_HEAD, Tag};
 use crate::Malformed;
 
-/// The most pieces of all constructed strings that one reader joins. Each is a slice of its own, which takes more memory than the few octets that
-/// somebody may put into it.
+/// The most pieces of all constructed strings that one reader joins. Each is a slice of its own, which takes more
+/// memory than the few octets that somebody may put into it.
 pub const MOST_PIECES: usize = 65_536;
 
-/// Reads elements off the front of a message. Identifier and length octets are looked at, content is cut off and shared.
+/// Reads elements off the front of a message. Identifier and length octets are looked at, content is cut off and
+/// shared.
 #[derive(Clone, Debug)]
 pub struct Reader {
     rest: Message,
@@ -57,11 +58,11 @@ impl Reader {
         self.rest.len().saturating_sub(self.floor())
     }
 
-    /// Reads the identifier and length octets of what comes next, of `have` octets: an element or the end of an indefinite length. They are
-    /// in `next` then; gives how many they are. Nothing is taken.
+    /// Reads the identifier and length octets of what comes next, of `have` octets: an element or the end of an
+    /// indefinite length. They are in `next` then; gives how many they are. Nothing is taken.
     fn look(&mut self, have: usize, field: &'static str) -> Result<usize, Malformed> {
-        // Identifier and length octets mostly lie together. What is gathered where they do not is no more than they are: the content behind
-        // them stays where it is.
+        // Identifier and length octets mostly lie together. What is gathered where they do not is no more than they
+        // are: the content behind them stays where it is.
         let mut gather = 2;
         loop {
             let front = self.rest.front_at_least(have.min(gather));
@@ -232,7 +233,8 @@ impl Reader {
         }
     }
 
-    /// The next element, which must be `tag`, in one piece: for the small ones among user data. Its octets are copied, at most `most` of them.
+    /// The next element, which must be `tag`, in one piece: for the small ones among user data. Its octets are copied,
+    /// at most `most` of them.
     ///
     /// # Errors
     /// It is another one, longer, or not all there.
@@ -292,7 +294,8 @@ impl Reader {
         Ok(())
     }
 
-    /// The next element, which must be `tag`, as OCTET STRING or another string; the pieces of a constructed one are joined by sharing them.
+    /// The next element, which must be `tag`, as OCTET STRING or another string; the pieces of a constructed one are
+    /// joined by sharing them.
     ///
     /// # Errors
     /// It is another one, not all there, has something else than octet strings inside, or more than [`MOST_PIECES`].
@@ -314,10 +317,12 @@ impl Reader {
         Ok(all)
     }
 
-    /// The next element, which must be `tag`, as BIT STRING: how many bits of the last octet are not in it, and the octets.
+    /// The next element, which must be `tag`, as BIT STRING: how many bits of the last octet are not in it, and the
+    /// octets.
     ///
     /// # Errors
-    /// It is another one, not all there, has unused bits elsewhere than at its end, or has something else than bit strings inside.
+    /// It is another one, not all there, has unused bits elsewhere than at its end, or has something else than bit
+    /// strings inside.
     pub fn bit_string(&mut self, tag: Tag, field: &'static str) -> Result<(u8, Message), Malformed> {
         let bad = |found: u8| BerError::Value {
             found: found.into(),

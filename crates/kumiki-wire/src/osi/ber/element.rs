@@ -190,7 +190,8 @@ impl<'a> Element<'a> {
         self.pieces(Tag::OCTET_STRING)
     }
 
-    /// The pieces of a string: what is constructed holds octet strings (X.690 sections 8.7.3.2 and 8.23.6), or, as some do, pieces of its own type.
+    /// The pieces of a string: what is constructed holds octet strings (X.690 sections 8.7.3.2 and 8.23.6), or, as some
+    /// do, pieces of its own type.
     fn pieces(&self, own: Tag) -> Result<Cow<'a, [u8]>, Malformed> {
         if !self.constructed {
             return Ok(Cow::Borrowed(self.content));
@@ -215,7 +216,8 @@ impl<'a> Element<'a> {
     /// BIT STRING; gathered where it is in pieces.
     ///
     /// # Errors
-    /// Without its first octet, with more than 7 unused bits or some in another than the last piece, or something else than bit strings inside.
+    /// Without its first octet, with more than 7 unused bits or some in another than the last piece, or something else
+    /// than bit strings inside.
     pub fn bits(&self) -> Result<Bits<'a>, Malformed> {
         let bad = |unused: u8| {
             self.refuse(BerError::Value {
@@ -245,9 +247,10 @@ impl<'a> Element<'a> {
         Bits::new(all, unused).ok_or_else(|| bad(unused))
     }
 
-    /// The characters of a string, whichever its type: as UTF-8 where they are that, which all of ASCII is; otherwise as
-    /// ISO 8859-1, the set that most terminals of the time had for the upper half. [`Writer::text`](super::Writer::text)
-    /// writes UTF-8, so that a name in it passes through unchanged. Escape sequences of ISO 2022 are left as they are.
+    /// The characters of a string, whichever its type: as UTF-8 where they are that, which all of ASCII is; otherwise
+    /// as ISO 8859-1, the set that most terminals of the time had for the upper half.
+    /// [`Writer::text`](super::Writer::text) writes UTF-8, so that a name in it passes through unchanged. Escape
+    /// sequences of ISO 2022 are left as they are.
     ///
     /// # Errors
     /// Something else than strings inside.

@@ -37,8 +37,8 @@ impl Head {
     /// The end of an element of indefinite length.
     pub(super) const END: Self = Self { tag: Tag::END, constructed: false, length: Length::Definite(0) };
 
-    /// Reads identifier and length octets at the beginning of `octets`; also gives how many they are. Whether the content is there is not
-    /// looked at.
+    /// Reads identifier and length octets at the beginning of `octets`; also gives how many they are. Whether the
+    /// content is there is not looked at.
     ///
     /// # Errors
     /// [`BerError::Short`], [`BerError::Number`], [`BerError::Length`], and [`BerError::End`] where tag 0 is not 00 00.
@@ -106,8 +106,8 @@ impl Head {
         Ok((head, len))
     }
 
-    /// As [`Head::parse`], and sees to it that the content of a definite length is there: a length larger than `octets` is
-    /// [`BerError::Short`].
+    /// As [`Head::parse`], and sees to it that the content of a definite length is there: a length larger than `octets`
+    /// is [`BerError::Short`].
     pub(super) fn parse_with_content(octets: &[u8]) -> Result<(Self, usize), BerError> {
         let (head, len) = Self::parse(octets)?;
         head.fits(len, octets.len())?;
@@ -170,8 +170,8 @@ impl Head {
     }
 }
 
-/// What is shown to somebody of a value that a peer has sent: identifier and length octets, for the content may be a password or a file. Where
-/// they cannot be read, no more than two octets.
+/// What is shown to somebody of a value that a peer has sent: identifier and length octets, for the content may be a
+/// password or a file. Where they cannot be read, no more than two octets.
 #[must_use]
 pub fn beginning(value: &Message) -> Beginning {
     // Mostly they lie together, and the content, which nobody may have looked at, elsewhere.

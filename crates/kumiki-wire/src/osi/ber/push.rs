@@ -1,4 +1,5 @@
-//! Identifier and length octets in front of a message whose content is held elsewhere: no content octet is read or moved.
+//! Identifier and length octets in front of a message whose content is held elsewhere: no content octet is read or
+//! moved.
 
 use kumiki_octets::Message;
 

@@ -40,7 +40,8 @@ impl<'a> Reader<'a> {
         self.pdu
     }
 
-    /// The same elements, and `pdu` for errors from here on: a PDU is often known only when its first tag has been seen.
+    /// The same elements, and `pdu` for errors from here on: a PDU is often known only when its first tag has been
+    /// seen.
     #[must_use]
     pub const fn named(self, pdu: &'static str) -> Self {
         Self { pdu, ..self }
@@ -150,7 +151,8 @@ impl<'a> Reader<'a> {
         self.take_if(tag, field)?.map(|element| read(&element)).transpose()
     }
 
-    /// Passes over elements until one with `tag` has been read: the extensions of a later version stand between those that are known.
+    /// Passes over elements until one with `tag` has been read: the extensions of a later version stand between those
+    /// that are known.
     ///
     /// # Errors
     /// One of them is not all there, or there is none with `tag`.

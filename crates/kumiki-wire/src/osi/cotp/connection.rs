@@ -42,7 +42,8 @@ pub struct Parameters {
     pub called: Option<Selector>,
     /// TPDU size, as its binary logarithm: 7 (128 octets) to 13 (8192 octets).
     pub size: Option<u8>,
-    /// Preferred maximum TPDU size, in units of 128 octets, at least 1. Whoever knows it looks at this one and not at `size`.
+    /// Preferred maximum TPDU size, in units of 128 octets, at least 1. Whoever knows it looks at this one and not at
+    /// `size`.
     pub preferred: Option<u32>,
     /// Version number; of no use in class 0.
     pub version: Option<u8>,

@@ -21,7 +21,8 @@ pub struct Connect {
     pub default_context: Option<(Oid, Oid)>,
     /// [`requirement`](super::requirement) bits.
     pub requirements: u32,
-    /// The session functional units that the presentation user wants, where they are not those of the session connection.
+    /// The session functional units that the presentation user wants, where they are not those of the session
+    /// connection.
     pub session: Option<FunctionalUnits>,
     /// User data.
     pub data: Option<UserData>,

@@ -53,7 +53,8 @@ impl Pdv {
         Self { context, transfer_syntax: None, form: Form::Single, data }
     }
 
-    /// Its values, where the transfer syntax of the context is BER: an octet-aligned one is as many values as there are elements in it.
+    /// Its values, where the transfer syntax of the context is BER: an octet-aligned one is as many values as there are
+    /// elements in it.
     ///
     /// # Errors
     /// What is in it is not BER, or more than [`MOST_VALUES`].

@@ -92,7 +92,8 @@ impl Value<'_> {
     }
 }
 
-/// The most octets of any parameter that is not user data or holds others; what is longer is refused by its own bound or passed over.
+/// The most octets of any parameter that is not user data or holds others; what is longer is refused by its own bound
+/// or passed over.
 const MOST_VALUE: usize = 64;
 
 impl Fields {

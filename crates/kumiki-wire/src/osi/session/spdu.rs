@@ -10,8 +10,8 @@ use super::fields::Fields;
 use super::{Category, Code, transport, version};
 use crate::Malformed;
 
-/// Session user requirements where CN or AC does not say any (X.225 section 8.3.1.7, recalled): half-duplex, minor synchronize, activities,
-/// capability data, exceptions.
+/// Session user requirements where CN or AC does not say any (X.225 section 8.3.1.7, recalled): half-duplex, minor
+/// synchronize, activities, capability data, exceptions.
 const DEFAULT_UNITS: FunctionalUnits = FunctionalUnits(0x0349);
 
 /// Which part of a segmented SSDU this is (PI 25). What is not segmented has none.
@@ -72,7 +72,8 @@ pub struct Connection {
     pub reference: Option<Reference>,
     /// Whether the sender can receive extended concatenation (PI 19, bit 0).
     pub extended_concatenation: bool,
-    /// The largest TSDU, in octets: from initiator to responder, and back. 0 means no limit; without it, nothing is segmented.
+    /// The largest TSDU, in octets: from initiator to responder, and back. 0 means no limit; without it, nothing is
+    /// segmented.
     pub tsdu_maximum: Option<(u16, u16)>,
     /// [`version`] bits: those proposed in CN, the one chosen in AC.
     pub versions: u8,

@@ -15,7 +15,8 @@ pub struct Unit {
 }
 
 impl Unit {
-    /// Reads identifier and length; also gives how many octets they are. Whether what follows is there is not looked at.
+    /// Reads identifier and length; also gives how many octets they are. Whether what follows is there is not looked
+    /// at.
     ///
     /// # Errors
     /// They are not all there.

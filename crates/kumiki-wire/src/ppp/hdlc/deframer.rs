@@ -15,8 +15,8 @@ pub struct FramingCounters {
     pub bad_fcs: u64,
     /// Frames aborted by an escape before the flag.
     pub aborts: u64,
-    /// Frames too short to hold address, control and the sequence (RFC 1662 section 4.3); an empty one, two flags in a row, is idle
-    /// line.
+    /// Frames too short to hold address, control and the sequence (RFC 1662 section 4.3); an empty one, two flags in a
+    /// row, is idle line.
     pub runts: u64,
     /// Frames longer than the line allows, given up as soon as that shows.
     pub oversize: u64,
@@ -88,8 +88,8 @@ impl Deframer {
         &self.counters
     }
 
-    /// Changes how the line carries frames. A frame under way is given up; between two frames nothing is lost, though the next
-    /// may have no flag of its own at its beginning.
+    /// Changes how the line carries frames. A frame under way is given up; between two frames nothing is lost, though
+    /// the next may have no flag of its own at its beginning.
     pub fn set_framing(&mut self, framing: Framing) {
         self.framing = framing;
         if self.on_line > 0 || self.unstuffer.is_pending() {
@@ -110,8 +110,8 @@ impl Deframer {
         self.place = DeframerState::Hunting;
     }
 
-    /// Takes `octets` in; shows what is found to `see`, with the number of octets of this piece that were taken up to and with its
-    /// closing flag.
+    /// Takes `octets` in; shows what is found to `see`, with the number of octets of this piece that were taken up to
+    /// and with its closing flag.
     pub fn take(&mut self, octets: &[u8], mut see: impl FnMut(usize, Deframed<'_>)) {
         let mut at = 0;
         while let Some(rest) = octets.get(at..)
@@ -176,8 +176,8 @@ impl Deframer {
     /// A flag has come behind the frame that is held.
     fn judge(&mut self) -> Deframed<'_> {
         let fcs_len = self.framing.fcs.len();
-        // Address and control may be compressed away, but not the protocol and a frame check sequence: RFC 1662 section 4.3 says
-        // four octets with the short one, and two more belong to the long one.
+        // Address and control may be compressed away, but not the protocol and a frame check sequence: RFC 1662 section
+        // 4.3 says four octets with the short one, and two more belong to the long one.
         let Some(len) = self.frame.len().checked_sub(fcs_len).filter(|len| *len >= 2) else {
             self.counters.runts += 1;
             return Deframed::Dropped;

@@ -178,8 +178,9 @@ proptest! {
         prop_assert_eq!(deframer.counters(), other.counters());
     }
 
-    /// RFC 1662 appendix C: every error in up to three bits of a frame this long is found, by either sequence. A flag or an escape that comes
-    /// or goes shifts what follows; that is found too, but for one time in 65,536 by the shorter sequence.
+    /// RFC 1662 appendix C: every error in up to three bits of a frame this long is found, by either sequence. A flag
+    /// or an escape that comes or goes shifts what follows; that is found too, but for one time in 65,536 by the
+    /// shorter sequence.
     #[test]
     fn a_frame_with_a_bit_changed_is_not_taken(
         framing in framing(), frame in octets(2..200), bit in any::<prop::sample::Index>(),

@@ -5,17 +5,18 @@
 //! | Specification | RFC 2171 section 3.1, RFC 2173 section 2, RFC 2174 section 3.1; RFC 2175 section 2 for 16 bits; RFC 2176 section 3.5 and RFC 2175 section 5 for IPv4 groups |
 //! | Left out | which switch numbers are in use: who has the table of routes knows |
 //!
-//! From the most significant bit: 0 for one station or 1 for several, then 6 or 13 bits of address. Bits that show where the field ends (EA)
-//! lie between: the last bit of the field is 1, and the last bit of the first of two octets is 0.
+//! From the most significant bit: 0 for one station or 1 for several, then 6 or 13 bits of address. Bits that show
+//! where the field ends (EA) lie between: the last bit of the field is 1, and the last bit of the first of two octets
+//! is 0.
 //!
 //! # Where the standards are silent
 //!
-//! RFC 2173 divides addresses of 8 bits only. In 16 bits the switch number here is likewise the first bits after the most significant one,
-//! and where it has more than 6 it goes on behind the EA bit of the first octet. The mask is then ones without a gap, so
-//! it covers that EA bit; a mask that leaves it out means the same and is understood.
+//! RFC 2173 divides addresses of 8 bits only. In 16 bits the switch number here is likewise the first bits after the
+//! most significant one, and where it has more than 6 it goes on behind the EA bit of the first octet. The mask is then
+//! ones without a gap, so it covers that EA bit; a mask that leaves it out means the same and is understood.
 //!
-//! A switch of number 0 would have 01, the local switch's own, as the address of its control processor. Nothing forbids the
-//! number, and here it can be used; for its control processor other switches then have no address.
+//! A switch of number 0 would have 01, the local switch's own, as the address of its control processor. Nothing forbids
+//! the number, and here it can be used; for its control processor other switches then have no address.
 
 use core::fmt;
 use core::str::FromStr;
@@ -136,8 +137,8 @@ pub struct Address {
 }
 
 impl Address {
-    /// The address of this value, `None` where bits lie outside of the width or the EA bits are wrong. The 32-bit fields of NSP, SSP and
-    /// ARP have it right-aligned.
+    /// The address of this value, `None` where bits lie outside of the width or the EA bits are wrong. The 32-bit
+    /// fields of NSP, SSP and ARP have it right-aligned.
     #[must_use]
     pub const fn new(width: Width, value: u32) -> Option<Self> {
         if value >> width.field() != 0 {
@@ -167,8 +168,8 @@ impl Address {
         Self { width, bits: 0x03 }
     }
 
-    /// The group that is told of datagrams to `group`, an IPv4 multicast address: its lowest bits. All zeros and all ones become 111110,
-    /// of 13 bits 1111111111110 (RFC 2176 section 3.5, RFC 2175 section 5).
+    /// The group that is told of datagrams to `group`, an IPv4 multicast address: its lowest bits. All zeros and all
+    /// ones become 111110, of 13 bits 1111111111110 (RFC 2176 section 3.5, RFC 2175 section 5).
     #[must_use]
     pub const fn of_ipv4_group(width: Width, group: Ipv4Addr) -> Self {
         let [_, _, c, d] = group.octets();
@@ -310,8 +311,8 @@ impl fmt::Display for Meaning {
     }
 }
 
-/// How unicast addresses are divided: the first so many bits are the switch number, the rest is the port. One for a whole network of
-/// switches; SSP carries it as a mask.
+/// How unicast addresses are divided: the first so many bits are the switch number, the rest is the port. One for a
+/// whole network of switches; SSP carries it as a mask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Subnet {
     width: Width,
@@ -319,7 +320,8 @@ pub struct Subnet {
 }
 
 impl Subnet {
-    /// With a switch number of 0 to 5 bits, in 16 bits of 0 to 12: one bit at least is left for ports. `None` otherwise.
+    /// With a switch number of 0 to 5 bits, in 16 bits of 0 to 12: one bit at least is left for ports. `None`
+    /// otherwise.
     #[must_use]
     pub const fn new(width: Width, switch_bits: u8) -> Option<Self> {
         let most: u8 = match width {
@@ -335,8 +337,8 @@ impl Subnet {
         Self { width, switch_bits: 0 }
     }
 
-    /// Of this mask, right-aligned as in SSP. `None` where it is not ones from the first bit of the address on, or leaves no bit for
-    /// ports.
+    /// Of this mask, right-aligned as in SSP. `None` where it is not ones from the first bit of the address on, or
+    /// leaves no bit for ports.
     #[must_use]
     pub fn from_mask(width: Width, mask: u32) -> Option<Self> {
         let gap = match width {
@@ -384,8 +386,8 @@ impl Subnet {
         self.width.number() - self.switch_bits as u32
     }
 
-    /// The address of a station: `port` as in [`Meaning::Node`], 1 for the control processor. `None` where the switch number or the port has
-    /// more bits than there are, or the EA bits of the port are wrong.
+    /// The address of a station: `port` as in [`Meaning::Node`], 1 for the control processor. `None` where the switch
+    /// number or the port has more bits than there are, or the EA bits of the port are wrong.
     #[must_use]
     pub fn address(self, switch: u16, port: u16) -> Option<Address> {
         if u32::from(switch) >> self.switch_bits != 0 || port & !self.ports() != 0 {
@@ -402,8 +404,8 @@ impl Subnet {
         (address.width == self.width).then(|| self.read(address))
     }
 
-    /// The switch number in the address of a switch or of a node, right-aligned, whatever its EA bits. `None` where it is the address of a
-    /// group or has more bits than the width.
+    /// The switch number in the address of a switch or of a node, right-aligned, whatever its EA bits. `None` where it
+    /// is the address of a group or has more bits than the width.
     #[must_use]
     pub fn switch(self, address: u32) -> Option<u16> {
         let bits = u16::try_from(address).ok()?;

@@ -65,7 +65,8 @@ impl fmt::Display for Operation {
     }
 }
 
-/// A packet. HDLC addresses are the 32-bit fields as they stand: an [`Address`] right-aligned, or zeros or ones where there is none.
+/// A packet. HDLC addresses are the 32-bit fields as they stand: an [`Address`] right-aligned, or zeros or ones where
+/// there is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Header {
     /// Operation code.

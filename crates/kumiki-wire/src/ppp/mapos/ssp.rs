@@ -10,12 +10,13 @@
 //!
 //! # Where the standard contradicts itself
 //!
-//! - Section 5.1.3 wants metrics from 1 to 31 and in the same paragraph gives 0 a meaning; section 5.4 accepts 0 to 31. So does this.
-//! - A route whose metric is 16 is to be sent too, and towards its next hop with 16 added (section 5.3.1), but 32 is illegal
-//!   (section 5.4). Here it stays 16, see [`Metric::poisoned`].
-//! - The destination of an entry may be a switch or a node (section 5.1.3), and table 1 shows `01000000`, whose last bit
-//!   an address cannot have. Received EA bits are not looked at, as the mask takes them away; sent is the address of the
-//!   switch's control processor, which is a right address.
+//! - Section 5.1.3 wants metrics from 1 to 31 and in the same paragraph gives 0 a meaning; section 5.4 accepts 0 to 31.
+//!   So does this.
+//! - A route whose metric is 16 is to be sent too, and towards its next hop with 16 added (section 5.3.1), but 32 is
+//!   illegal (section 5.4). Here it stays 16, see [`Metric::poisoned`].
+//! - The destination of an entry may be a switch or a node (section 5.1.3), and table 1 shows `01000000`, whose last
+//!   bit an address cannot have. Received EA bits are not looked at, as the mask takes them away; sent is the address
+//!   of the switch's control processor, which is a right address.
 
 use core::fmt;
 
@@ -76,12 +77,12 @@ pub struct Header {
 }
 
 impl Header {
-    /// Reads the header of a packet of `total` octets; also gives its length. [`entries`] reads what follows. The unused octets are
-    /// ignored.
+    /// Reads the header of a packet of `total` octets; also gives its length. [`entries`] reads what follows. The
+    /// unused octets are ignored.
     ///
     /// # Errors
-    /// The header is not all there, the command is neither of the two, the version is not 1, or `total` is not that of 1 to
-    /// 25 entries.
+    /// The header is not all there, the command is neither of the two, the version is not 1, or `total` is not that of
+    /// 1 to 25 entries.
     pub fn parse(front: &[u8], total: usize) -> Result<(Self, usize), Malformed> {
         let Some(&[command, version, _, _]) = front.first_chunk::<LEN>() else {
             return Err(Malformed::Short { protocol: "SSP", need: LEN, have: front.len() });
@@ -227,8 +228,8 @@ impl Entry {
     /// What the entry of a response says; an entry that is refused here is to be ignored (section 5.4).
     ///
     /// # Errors
-    /// The address family is not 2, the metric is above 31, the address is of a group or has more bits than the width, or the mask is not
-    /// that of a [`Subnet`].
+    /// The address family is not 2, the metric is above 31, the address is of a group or has more bits than the width,
+    /// or the mask is not that of a [`Subnet`].
     pub fn route(&self, width: Width) -> Result<Route, Malformed> {
         let refuse = |field, found: u32, expected| Malformed::Field {
             protocol: "SSP",

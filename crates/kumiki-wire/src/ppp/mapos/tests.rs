@@ -1,4 +1,5 @@
-//! Against octets worked out outside of this crate: examples of the RFCs, and frames whose FCS was computed by other programs.
+//! Against octets worked out outside of this crate: examples of the RFCs, and frames whose FCS was computed by other
+//! programs.
 
 use std::net::Ipv4Addr;
 

@@ -7,8 +7,8 @@
 //! | Below | [`Header`](super::Header) |
 //! | Left out | codes of single protocols, such as CCP's resets: they have numbers and no names |
 //!
-//! What is beyond Length is padding and never looked at. What stands in an option is kept as it came, known or not, so that
-//! a Configure-Ack or Configure-Reject can repeat it to the octet.
+//! What is beyond Length is padding and never looked at. What stands in an option is kept as it came, known or not, so
+//! that a Configure-Ack or Configure-Reject can repeat it to the octet.
 
 use core::fmt;
 
@@ -289,7 +289,8 @@ impl Item<'_> {
         emit_value(&mut out, self.kind, &[self.data]);
     }
 
-    /// Whether the option has a length that its type can have in `protocol`; types that are not known here can have any.
+    /// Whether the option has a length that its type can have in `protocol`; types that are not known here can have
+    /// any.
     ///
     /// # Errors
     /// The length, and what is right. The answer to it is a Configure-Nak with the right length (RFC 1661 section 6).

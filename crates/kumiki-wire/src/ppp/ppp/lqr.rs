@@ -6,7 +6,8 @@
 //! | Below | PPP protocol c025, without code and length |
 //! | Left out | the counters that a receiver appends on arrival (SaveIn...), which are never sent |
 //!
-//! Names are those of the report's receiver: *Last* is what it said itself before, *Peer* is the sender. All counters wrap.
+//! Names are those of the report's receiver: *Last* is what it said itself before, *Peer* is the sender. All counters
+//! wrap.
 
 use core::fmt;
 

@@ -6,8 +6,8 @@
 //! | Below | PPP protocol c023 |
 //! | Left out | checking the password, which belongs to the protocol |
 //!
-//! *Deviation:* a reply without even a length of its message is read as one without a message, because such replies are sent.
-//! `Display` never shows a password.
+//! *Deviation:* a reply without even a length of its message is read as one without a message, because such replies are
+//! sent. `Display` never shows a password.
 
 use core::fmt;
 
@@ -74,8 +74,8 @@ pub struct Packet<'a> {
 }
 
 impl<'a> Packet<'a> {
-    /// Reads the information of a frame; also gives the length of the packet, behind which is padding. What stands behind
-    /// the last field and within Length is ignored.
+    /// Reads the information of a frame; also gives the length of the packet, behind which is padding. What stands
+    /// behind the last field and within Length is ignored.
     ///
     /// # Errors
     /// As [`control::Packet::parse`]; the code is none of PAP's; a field runs past the packet.

@@ -1,7 +1,7 @@
 //! LAPB frames in Ethernet frames, as Linux's lapbether has them: EtherType 6000, and two octets of length in front.
 //!
-//! The length counts the LAPB frame, which has no frame check sequence, and is **little-endian**; what Ethernet fills up a short
-//! frame with follows.
+//! The length counts the LAPB frame, which has no frame check sequence, and is **little-endian**; what Ethernet fills
+//! up a short frame with follows.
 
 use kumiki_octets::text::counted;
 

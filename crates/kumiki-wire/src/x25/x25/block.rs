@@ -27,7 +27,8 @@ const fn length(field: &'static str, found: usize, most: usize, diagnostic: u8) 
 }
 
 impl Block {
-    /// Reads a block; `typed`: addresses have a type and a plan (the A bit). Addresses alone are a block too, in answers.
+    /// Reads a block; `typed`: addresses have a type and a plan (the A bit). Addresses alone are a block too, in
+    /// answers.
     pub(super) fn parse(octets: &[u8], typed: bool) -> Result<Self, InvalidPacket> {
         let (called, calling, rest) = match (typed, octets) {
             (false, [lengths, rest @ ..]) => (lengths & 15, lengths >> 4, rest),

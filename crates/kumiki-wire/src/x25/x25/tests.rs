@@ -152,8 +152,8 @@ proptest! {
         if let Ok((packet, len)) = Packet::parse(&octets, octets.len()) {
             let out = packet.to_vec();
             prop_assert_eq!(Packet::parse(&out, out.len().max(if packet.body == Body::Interrupt { 4 } else { 0 })).unwrap().0, packet.clone());
-            // Addresses alone get the length of no facilities, the half octet behind an odd number of digits is 0, and the lowest bit
-            // behind P(R) means nothing.
+            // Addresses alone get the length of no facilities, the half octet behind an odd number of digits is 0, and
+            // the lowest bit behind P(R) means nothing.
             let loose = matches!(
                 packet.body,
                 Body::Call(_)

@@ -1,9 +1,10 @@
 //! Frames that must be refused change nothing.
 //!
-//! Not of this kind, for the standard wants more than an answer: a control field that is not defined, information where there may be none
-//! or too much of it, and an N(R) of nothing that was sent, in information transfer. They are answered by FRMR, and only a set-up ends that
-//! (X.25 section 2.4.7.3); that nothing of *them* is believed has a test of its own. An I frame out of sequence, or for a user without room, is
-//! refused in its information alone: its N(R) and P count (X.25 sections 2.4.5.4 and 2.4.5.7).
+//! Not of this kind, for the standard wants more than an answer: a control field that is not defined, information where
+//! there may be none or too much of it, and an N(R) of nothing that was sent, in information transfer. They are
+//! answered by FRMR, and only a set-up ends that (X.25 section 2.4.7.3); that nothing of *them* is believed has a test
+//! of its own. An I frame out of sequence, or for a user without room, is refused in its information alone: its N(R)
+//! and P count (X.25 sections 2.4.5.4 and 2.4.5.7).
 
 use super::wire::End;
 use super::*;
@@ -255,7 +256,8 @@ fn a_frame_that_is_refused_changes_nothing() {
     }
 }
 
-/// X.25 section 2.4.7.3: one FRMR, and nothing of the frame itself is believed: no N(R), no information, no P but for its answer.
+/// X.25 section 2.4.7.3: one FRMR, and nothing of the frame itself is believed: no N(R), no information, no P but for
+/// its answer.
 #[test]
 fn nothing_is_believed_of_a_frame_that_is_answered_by_frmr() {
     for (bad, bits) in [

@@ -1,8 +1,9 @@
 //! Packets that must be refused change nothing.
 //!
-//! Not of this kind, for X.25 annex C wants more than an answer: what is wrong on a channel in data transfer (tables C-3 and C-4: RESET, of which [that
-//! nothing is believed](super::rejects) has a test of its own) or before it (CLEAR), what comes on a channel without a call and is no call or clearing
-//! (state p1: CLEAR with diagnostic 20), and RESTART CONFIRMATION in r1 (table C-2: RESTART).
+//! Not of this kind, for X.25 annex C wants more than an answer: what is wrong on a channel in data transfer (tables
+//! C-3 and C-4: RESET, of which [that nothing is believed](super::rejects) has a test of its own) or before it (CLEAR),
+//! what comes on a channel without a call and is no call or clearing (state p1: CLEAR with diagnostic 20), and RESTART
+//! CONFIRMATION in r1 (table C-2: RESTART).
 
 use super::states::{D, R};
 use super::*;

@@ -209,8 +209,9 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Which packets are lost: DATA of one end, and the REJ that ask for them. Never two of a kind in a row: R27 and T25 are not tried here, by
-/// which the standard itself gives up. So the window is 2 at least: with 1 nothing can follow that would show what is missing.
+/// Which packets are lost: DATA of one end, and the REJ that ask for them. Never two of a kind in a row: R27 and T25
+/// are not tried here, by which the standard itself gives up. So the window is 2 at least: with 1 nothing can follow
+/// that would show what is missing.
 struct Loss {
     from: End,
     percent: u64,
@@ -361,7 +362,8 @@ impl Talk {
 proptest! {
     #![proptest_config(cases(200))]
 
-    /// Both ends have REJ, packets are lost, users mix Q, M and D and stop taking: nothing is lost in the end, and nobody resets.
+    /// Both ends have REJ, packets are lost, users mix Q, M and D and stop taking: nothing is lost in the end, and
+    /// nobody resets.
     #[test]
     fn with_rej_no_loss_and_no_mix_of_bits_resets_a_channel(
         (modulo, window, size) in prop_oneof![

@@ -51,7 +51,8 @@ fn a_tsdu_longer_than_all_windows_crosses_x25_whole() {
     assert_eq!((wire.taken(B), drops), (vec![octets], 0));
 }
 
-/// Who calls for another protocol reads so in the diagnostic, and the log of who was called has what was found and expected.
+/// Who calls for another protocol reads so in the diagnostic, and the log of who was called has what was found and
+/// expected.
 #[test]
 fn a_call_for_another_protocol_is_told_what_is_taken_here() {
     for (data, found) in [

@@ -130,7 +130,8 @@ fn joined(packets: &[ReceivedData]) -> Vec<(Vec<u8>, bool)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Whatever windows and packet sizes the two interfaces have, and however slowly each end reads: what went in comes out.
+    /// Whatever windows and packet sizes the two interfaces have, and however slowly each end reads: what went in comes
+    /// out.
     #[test]
     fn what_goes_in_comes_out(
         sent in [messages(), messages()],

@@ -45,7 +45,8 @@ fn a_permanent_circuit_is_joined_and_reset_while_an_end_is_missing() {
     assert_eq!(net.dtes[1].got.last().unwrap().0, b"again");
 }
 
-/// What TCP is to those who only see its service, between two hosts, with a delay: many connections, and a path that can be cut.
+/// What TCP is to those who only see its service, between two hosts, with a delay: many connections, and a path that
+/// can be cut.
 #[derive(Default)]
 struct Network {
     listeners: [Option<Handle>; 2],

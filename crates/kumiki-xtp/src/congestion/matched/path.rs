@@ -24,8 +24,8 @@ pub(super) struct Path {
     rtt: Option<Duration>,
     /// The shortest round trip as the caller has it.
     min: Option<Duration>,
-    /// The shortest one since the last reaction, and the one between that and the reaction before. Where reactions are far apart, the caller
-    /// has long forgotten when the queue was shortest.
+    /// The shortest one since the last reaction, and the one between that and the reaction before. Where reactions are
+    /// far apart, the caller has long forgotten when the queue was shortest.
     lows: [Option<Duration>; 2],
     /// From one status to the next, smoothed.
     spacing: Duration,
@@ -34,7 +34,8 @@ pub(super) struct Path {
 }
 
 impl Path {
-    /// Takes a status. Where the horizon becomes another because of how statuses are spaced: what it was and what it is.
+    /// Takes a status. Where the horizon becomes another because of how statuses are spaced: what it was and what it
+    /// is.
     pub(super) fn on_status(&mut self, status: &Status) -> Option<(Duration, Duration)> {
         let was = self.horizon();
         if !status.limited && !self.is_unknown() {
@@ -92,7 +93,8 @@ impl Path {
         self.rtt.unwrap_or_default().saturating_sub(self.base())
     }
 
-    /// Without a queue, after how long one hears of what leaves now: a round trip, or from one status to the next if that is longer.
+    /// Without a queue, after how long one hears of what leaves now: a round trip, or from one status to the next if
+    /// that is longer.
     pub(super) fn empty_horizon(&self) -> Duration {
         self.base().max(self.spacing).max(Duration::from_nanos(1))
     }
@@ -113,8 +115,9 @@ impl Path {
         self.spacing > self.base()
     }
 
-    /// The time for which, when the next status comes, nothing has been heard of what left, beyond the horizon; and the horizon. What is out then
-    /// left in a round trip and the time between two statuses, of which the horizon has the longer and the queue.
+    /// The time for which, when the next status comes, nothing has been heard of what left, beyond the horizon; and the
+    /// horizon. What is out then left in a round trip and the time between two statuses, of which the horizon has the
+    /// longer and the queue.
     pub(super) fn unheard(&self) -> Option<(Duration, Duration)> {
         Some((self.base().min(self.spacing), self.horizon()?))
     }

@@ -1,5 +1,5 @@
-//! A bottleneck as small as can be: one line with a queue that drops what does not fit, senders that always have data, and answers
-//! that come back without loss.
+//! A bottleneck as small as can be: one line with a queue that drops what does not fit, senders that always have data,
+//! and answers that come back without loss.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

@@ -112,8 +112,8 @@ fn losses_of_one_epoch_are_reacted_to_once() {
         even.tell(150, |status| status.lost = 5 * PACKET);
         windows.push(even.sent(150));
     }
-    // When the first came one more question was under way. What left between that one and the reaction is told of by the
-    // next, and only the one after that tells of nothing else.
+    // When the first came one more question was under way. What left between that one and the reaction is told of by
+    // the next, and only the one after that tells of nothing else.
     assert!(windows[1] < windows[0] * 3 / 4, "{windows:?}");
     assert!(windows[2] > windows[1] * 99 / 100, "{windows:?}");
     assert!(windows[3] > windows[2] * 99 / 100, "{windows:?}");

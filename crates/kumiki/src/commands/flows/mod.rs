@@ -7,7 +7,8 @@
 //! | How much | of all connections together [`SEGMENTS`] packets in figures and [`PACKETS`] that unfold, each with [`CONTENT`] octets of what it carries, out of the first [`RECORDS`] of all captures in the order of time; what is left out is said |
 //! | Left out | other protocols; connections through X.25 or PPP multilink are found as far as `kumiki decode` finds them |
 //!
-//! So the page stays below a megabyte, and making it takes a part of a second, however long runs and however many captures are.
+//! So the page stays below a megabyte, and making it takes a part of a second, however long runs and however many
+//! captures are.
 //!
 //! A capture that cannot be read is no reason to be without the page: its connections are not on it.
 
@@ -165,7 +166,8 @@ fn unfolding(record: &Record, packet: &Packet, start: Option<Time>) -> (String, 
     (line.trim_start().to_owned(), show::tree(record, &packet, start))
 }
 
-/// What stands on the page of a connection, of which so many packets are drawn and so many unfold; and whether its file was looked at as far as there is something to show.
+/// What stands on the page of a connection, of which so many packets are drawn and so many unfold; and whether its file
+/// was looked at as far as there is something to show.
 fn flow(
     mut seen: ConnectionView,
     (drawn, unfolded): (usize, usize),

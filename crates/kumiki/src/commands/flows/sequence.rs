@@ -1,5 +1,6 @@
-//! The time-sequence plot of a connection, as Shepard (MIT, 1990) drew it and tcptrace does: what is sent as upright lines from its first octet to its last,
-//! what is acknowledged as a staircase below, the window's right edge as one above.
+//! The time-sequence plot of a connection, as Shepard (MIT, 1990) drew it and tcptrace does: what is sent as upright
+//! lines from its first octet to its last, what is acknowledged as a staircase below, the window's right edge as one
+//! above.
 //!
 //! It shows the way on which more octets went. Octets are counted from the first one, over the end of sequence numbers.
 
@@ -87,7 +88,8 @@ fn way(segments: &[Segment]) -> Option<(SocketAddr, SocketAddr)> {
     Some(if back > there { (destination, source) } else { (source, destination) })
 }
 
-/// By how many bits the windows of the receiver are shifted: known where both SYNs are there, and none where one of them has no shift count (RFC 7323 section 2.2).
+/// By how many bits the windows of the receiver are shifted: known where both SYNs are there, and none where one of
+/// them has no shift count (RFC 7323 section 2.2).
 fn shift(segments: &[Segment], (from, to): (SocketAddr, SocketAddr)) -> Option<u32> {
     let of = |end: SocketAddr| {
         let mut syns = segments.iter().filter(|it| it.syn && it.ends.is_some_and(|(source, _)| source == end));

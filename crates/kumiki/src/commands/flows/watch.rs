@@ -102,7 +102,8 @@ impl Watch {
         }
     }
 
-    /// What is seen of a connection at that place, which begins with `first`; nothing where the connection is not to be shown, or not as it is seen there.
+    /// What is seen of a connection at that place, which begins with `first`; nothing where the connection is not to be
+    /// shown, or not as it is seen there.
     fn at(
         &mut self,
         connection: Connection,
@@ -155,7 +156,8 @@ mod tests {
         see(&mut watch, 1, 1, (0, 0), 2);
         see(&mut watch, 1, 2, (1, 0), 2);
         see(&mut watch, 2, 1, (2, 0), 2);
-        // The far end saw nothing first; the two ends that did are read until there is one more packet than is drawn of each.
+        // The far end saw nothing first; the two ends that did are read until there is one more packet than is drawn of
+        // each.
         assert_eq!([0, 1, 2].map(|file| watch.wants(file)), [true, true, false]);
         for at in 3..7 {
             see(&mut watch, at, 1, (0, 0), 2);

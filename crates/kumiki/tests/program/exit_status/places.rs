@@ -64,7 +64,8 @@ fn what_is_in_the_place_of_a_part_of_the_result_is_told_before_anything_runs() {
     assert!(folder.0.path("none/such/deep/rows.jsonl").is_file(), "{deep:?}");
 }
 
-/// What is below the folders of a result is looked at before anything runs, and before anything of an older result goes.
+/// What is below the folders of a result is looked at before anything runs, and before anything of an older result
+/// goes.
 #[test]
 fn what_is_in_the_place_of_a_capture_or_figure_is_told_before_anything_runs() {
     let folder = Folder::with("in-the-way-below", &format!("{TRANSFER}run.interval = \"50 ms\"\n"));
@@ -162,7 +163,8 @@ fn a_folder_of_captures_that_cannot_be_written_is_told_before_anything_runs() {
     assert!(without.status.success(), "{without:?}");
 }
 
-/// A name that cannot be, or a place where nobody may write, is a mistake of the command line, whoever is asked to write there.
+/// A name that cannot be, or a place where nobody may write, is a mistake of the command line, whoever is asked to
+/// write there.
 #[test]
 fn a_place_that_cannot_be_written_is_the_command_lines_mistake() {
     let folder = Folder::with("places", TRANSFER);

@@ -59,7 +59,8 @@ fn a_shard_is_listed_as_one() {
     assert!(all.starts_with("out: x: 3 of 3 points") && !all.contains("shard"), "{all}");
 }
 
-/// Nobody answers at the first of two points. What it has to show is kept and marked, and no command takes it for a result.
+/// Nobody answers at the first of two points. What it has to show is kept and marked, and no command takes it for a
+/// result.
 #[test]
 fn a_point_that_failed_is_kept_and_is_no_result() {
     let lossy =

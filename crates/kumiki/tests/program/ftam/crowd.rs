@@ -1,4 +1,5 @@
-//! Guessers and a crowd of silent callers, in a network namespace of their own: what they are told, and who comes in meanwhile.
+//! Guessers and a crowd of silent callers, in a network namespace of their own: what they are told, and who comes in
+//! meanwhile.
 
 use std::io::{Read as _, Write as _};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpStream};

@@ -132,7 +132,8 @@ fn carry(caller: TcpStream, responder: TcpStream, cut: Cut, all: &Arc<AtomicU64>
             if !(is_cut && matches!(cut, Cut::Silently(_))) {
                 let _ = responder.shutdown(ends);
             }
-            // A socket that is closed with octets unread takes back what its peer has not read yet, and how much that is depends on the machine.
+            // A socket that is closed with octets unread takes back what its peer has not read yet, and how much that
+            // is depends on the machine.
             while ends == Shutdown::Write && from.read(&mut octets).is_ok_and(|len| len > 0) {}
         });
     }

@@ -36,7 +36,8 @@ struct Hostile {
     is_refused: bool,
 }
 
-/// Begins a CONNECT SPDU of 65,535 octets in TPDUs with so many octets each, and goes on up to `most`, or until it is refused.
+/// Begins a CONNECT SPDU of 65,535 octets in TPDUs with so many octets each, and goes on up to `most`, or until it is
+/// refused.
 fn attack(at: &str, piece: usize, most: usize) -> JoinHandle<Hostile> {
     let at = at.to_owned();
     spawn(move || {
@@ -120,7 +121,8 @@ fn thirty_two_hostile_callers_stay_below_the_budget_while_a_transfer_goes_on() {
         let all: Vec<JoinHandle<Hostile>> = (0..32).map(|_| attack(&daemon.at, piece, most)).collect();
         let all: Vec<Hostile> = all.into_iter().map(|it| it.join().unwrap()).collect();
         if piece == 64 {
-            // What is in proportion and no longer than a beginning is taken; what of others comes before they hang up is thrown away.
+            // What is in proportion and no longer than a beginning is taken; what of others comes before they hang up
+            // is thrown away.
             assert!(all.iter().all(|it| !it.is_refused && it.sent + 68 > most));
         }
         let peak = figure(&daemon, "VmHWM");
@@ -145,7 +147,8 @@ fn bounded(folder: &Folder, first: &str) -> Running {
     Running::start(command)
 }
 
-/// Callers want more than a bounded responder has: some are refused, and neither an association that stands nor a transfer that it keeps is hurt.
+/// Callers want more than a bounded responder has: some are refused, and neither an association that stands nor a
+/// transfer that it keeps is hurt.
 fn refuses_and_hurts_nobody(folder: &Folder, running: Running) {
     let line = running.line();
     let at = line.strip_prefix("listens at ").unwrap();

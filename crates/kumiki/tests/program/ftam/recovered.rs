@@ -218,7 +218,8 @@ fn what_nobody_comes_back_for_is_given_up_after_its_time() {
         let other = format!("ftam://eve@{}/{name}", daemon.at);
         folder.ftam(&["put", "--password-file", "password", "a", &other])
     };
-    // The one keeps what broke for as long as anybody looks, the other one for no longer than it takes to see that it goes.
+    // The one keeps what broke for as long as anybody looks, the other one for no longer than it takes to see that it
+    // goes.
     for (keep, name) in [("1h", "x"), ("1h", "new"), ("1s", "x"), ("1s", "new")] {
         let daemon = Daemon::start(&folder, &["--anonymous", "--keep", keep]);
         breaks(&daemon, name);
@@ -257,7 +258,8 @@ fn what_is_kept_goes_with_the_responder() {
     assert_eq!(folder.names("root"), [""; 0]);
 }
 
-/// Two responders to one directory, and a line that leads to the first until a transfer breaks, and to the other then. `x` is the last of the words.
+/// Two responders to one directory, and a line that leads to the first until a transfer breaks, and to the other then.
+/// `x` is the last of the words.
 fn moved(folder: &Folder, words: &[&str], target: Option<&str>, meanwhile: impl Fn()) -> ProcessOutput {
     let daemon = Daemon::start(folder, &["--anonymous"]);
     let other = Daemon::start(folder, &["--anonymous"]);

@@ -1,4 +1,5 @@
-//! Peers that are no responders, or bad ones, and callers that are no callers: how that is told, and how long they stay.
+//! Peers that are no responders, or bad ones, and callers that are no callers: how that is told, and how long they
+//! stay.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -62,7 +63,8 @@ fn disconnecting(reason: u8) -> impl FnOnce(&mut TcpStream) + Send + 'static {
     }
 }
 
-/// ISODE answers a selector that it does not know with reason 128, others accept the transport connection and hang up on CN.
+/// ISODE answers a selector that it does not know with reason 128, others accept the transport connection and hang up
+/// on CN.
 #[test]
 fn a_selector_that_the_peer_does_not_know_is_told_however_it_refuses() {
     let folder = Folder::new("unknown-selectors");
@@ -348,8 +350,8 @@ fn who_aborts_is_let_go_before_who_was_told_the_last_word() {
     other[at.unwrap() + title.len() - 1] = 0x7f;
     // AB, "transport connection released" and "user abort", as libiec61850's file tool ends all it does.
     let abort = tpkt(&[2, 0xf0, 0x80, 0x19, 3, 0x11, 1, 3]);
-    // Who was told that he is refused may read that yet, for some seconds: on a machine that is busy they may be over before the other one has
-    // aborted, and then it is seen another time. Where both are kept as long it is seen never.
+    // Who was told that he is refused may read that yet, for some seconds: on a machine that is busy they may be over
+    // before the other one has aborted, and then it is seen another time. Where both are kept as long it is seen never.
     until(|| {
         let mut aborting = begin(&crowd::cn());
         let refused = begin(&other);
@@ -364,7 +366,8 @@ fn who_aborts_is_let_go_before_who_was_told_the_last_word() {
     daemon.stop();
 }
 
-/// A caller's first FPDU has a user's name and a password in it: the log names the field, and shows no more than how the FPDU begins.
+/// A caller's first FPDU has a user's name and a password in it: the log names the field, and shows no more than how
+/// the FPDU begins.
 #[test]
 fn a_caller_that_breaks_a_protocol_is_told_of_in_the_log_by_field_and_header() {
     let folder = Folder::new("broken-callers");

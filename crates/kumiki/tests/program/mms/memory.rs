@@ -25,7 +25,8 @@ const CONNECT: &str = "0300008e02f0800d85050613010016010214020002c1773175a003800
                        060251013010020103060528ca22020130040602510161473045020105a040603ea107060528ca220203be33283106\
                        025101020103a028a826800300fde881010582010583010aa416800101810305f100820c03000000000000000000e018";
 
-/// fileClose of a file that is not open: there is no shorter request with an answer. Its number is to differ from those of requests that are not answered.
+/// fileClose of a file that is not open: there is no shorter request with an answer. Its number is to differ from those
+/// of requests that are not answered.
 const fn file_close(invoke: u8) -> [u8; 29] {
     [
         3, 0, 0, 29, 2, 0xf0, 0x80, 1, 0, 1, 0, 0x61, 16, 0x30, 14, 2, 1, 3, 0xa0, 9, 0xa0, 7, 2, 1, invoke, 0x9f,

@@ -1,7 +1,8 @@
 //! `kumiki ppp` with implementations of others: pppd and TCP of a Linux kernel in user mode, and lwIP.
 //!
-//! The peers lie beside the repository, in `../shared/peers`; where they or what they need is not there, a test says so and passes,
-//! unless `KUMIKI_REQUIRE_PPP` is set. What the peers log and the hashes that both ends compute are the judges.
+//! The peers lie beside the repository, in `../shared/peers`; where they or what they need is not there, a test says so
+//! and passes, unless `KUMIKI_REQUIRE_PPP` is set. What the peers log and the hashes that both ends compute are the
+//! judges.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: what fails stops it")]
 
@@ -13,8 +14,8 @@ use peers::{Folder, ProcessOutput, Running, events, kumiki, log, secrets};
 use rustix::process::Signal;
 use serde_json::Value;
 
-/// Octets of a long transfer; `KUMIKI_PPP_BYTES` makes it longer or shorter. All of it, with the start of a Linux in user mode, is to take less than a
-/// minute on a machine that is busy: ten times as much did not.
+/// Octets of a long transfer; `KUMIKI_PPP_BYTES` makes it longer or shorter. All of it, with the start of a Linux in
+/// user mode, is to take less than a minute on a machine that is busy: ten times as much did not.
 fn octets() -> u64 {
     let asked = std::env::var("KUMIKI_PPP_BYTES").ok();
     asked.map_or(5_000_000, |text| text.parse().unwrap())

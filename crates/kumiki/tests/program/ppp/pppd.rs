@@ -50,7 +50,8 @@ fn line_of(folder: &Folder) -> (String, String) {
     (format!("listen:{path}"), format!("connect:{path}"))
 }
 
-/// Checks by tshark that every frame of a capture is well formed, and by `kumiki decode` that the octets of the line are.
+/// Checks by tshark that every frame of a capture is well formed, and by `kumiki decode` that the octets of the line
+/// are.
 fn judged(folder: &Folder) {
     for ending in ["sent", "received"] {
         let octets = folder.path(&format!("octets.{ending}"));

@@ -1,7 +1,8 @@
-//! `kumiki ttcp` in real time: XTP, and TCP, over an Ethernet whose frames are in UDP datagrams on the loopback interface.
+//! `kumiki ttcp` in real time: XTP, and TCP, over an Ethernet whose frames are in UDP datagrams on the loopback
+//! interface.
 //!
-//! Two processes, each a whole host, carry generated octets; the hashes that both ends compute must be the same. Each test has
-//! sockets of its own, ends what it started, and gives up where a process hangs. tshark is asked where there
+//! Two processes, each a whole host, carry generated octets; the hashes that both ends compute must be the same. Each
+//! test has sockets of its own, ends what it started, and gives up where a process hangs. tshark is asked where there
 //! is one; with `KUMIKI_REQUIRE_TSHARK` set there must be one.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test: what fails stops it")]
@@ -27,7 +28,8 @@ struct Carried {
     end: Value,
 }
 
-/// A program of a host of the Ethernet: `number` is the last octet of its IP address; `peer` the socket of the other one.
+/// A program of a host of the Ethernet: `number` is the last octet of its IP address; `peer` the socket of the other
+/// one.
 fn host(program: &str, number: u8, socket: SocketAddrV4, peer: SocketAddrV4, options: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kumiki"));
     let what = format!(
@@ -44,8 +46,8 @@ fn ttcp(protocol: &str, number: u8, socket: SocketAddrV4, peer: SocketAddrV4, op
     host("ttcp", number, socket, peer, &options)
 }
 
-/// Carries so many octets in writes of [`WRITE`] from one process to the other and holds both to what the other one says.
-/// `options` are those of the sender and those of the receiver.
+/// Carries so many octets in writes of [`WRITE`] from one process to the other and holds both to what the other one
+/// says. `options` are those of the sender and those of the receiver.
 fn carry(protocol: &str, [near, far]: [SocketAddrV4; 2], octets: u64, options: [&str; 2]) -> Carried {
     let receive = format!("--receive {}", options[1]);
     let mut receiver = Running::start(ttcp(protocol, 2, far, near, &receive));

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU16, Ordering};
 pub(crate) use kumiki_watchdog::process::{Folder, ProcessOutput, Running};
 use serde_json::Value;
 
-/// An address of the loopback interface that goes with the number of this process: what is at it is ours alone, whoever runs the same tests.
+/// An address of the loopback interface that goes with the number of this process: what is at it is ours alone, whoever
+/// runs the same tests.
 fn own() -> Ipv4Addr {
     if !cfg!(target_os = "linux") {
         // There it has this address alone.
@@ -17,8 +18,8 @@ fn own() -> Ipv4Addr {
     Ipv4Addr::new(127, high + 1, middle, low)
 }
 
-/// Two sockets that nobody has, of even ports: the odd ones of SimEther are not for stations. Each host must know that of the other one before either
-/// runs, so it is not the kernel that gives them; no two tests have one of them.
+/// Two sockets that nobody has, of even ports: the odd ones of SimEther are not for stations. Each host must know that
+/// of the other one before either runs, so it is not the kernel that gives them; no two tests have one of them.
 pub(crate) fn sockets() -> [SocketAddrV4; 2] {
     static USED: AtomicU16 = AtomicU16::new(0);
     let next = || {

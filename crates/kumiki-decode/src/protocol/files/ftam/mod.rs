@@ -6,8 +6,8 @@
 //! | Found | values of the presentation context of FTAM-PCI; data elements in those of the documents, see [`data`] |
 //! | Left out | whether an FPDU is allowed in the state of its association; fields of FPDUs 45 to 72 |
 //!
-//! One layer for each FPDU of a value. Passwords are not shown, neither in the line nor among the fields. What went wrong is a note with the
-//! text of its error identifier and what may help: the octets are right.
+//! One layer for each FPDU of a value. Passwords are not shown, neither in the line nor among the fields. What went
+//! wrong is a note with the text of its error identifier and what may help: the octets are right.
 
 pub(in crate::protocol) mod data;
 

@@ -140,7 +140,8 @@ fn inside(reading: &mut Reading<'_>, service: &Element<'_>, pdu: &Pdu) -> Result
     }
 }
 
-/// The same of services for files, status and identify, of which the line of the PDU tells; of others what can be read without names.
+/// The same of services for files, status and identify, of which the line of the PDU tells; of others what can be read
+/// without names.
 fn of_files(reading: &mut Reading<'_>, found: &Element<'_>, pdu: &Pdu) -> Result<(), Malformed> {
     let names: &[&'static str] = match pdu {
         Pdu::Request { service, .. } => match service {

@@ -41,7 +41,8 @@ fn marks_are_counted_and_told_at_once() {
         told,
         [
             (2000, 5, "ECN e0b 2001"),
-            // The third came marked: an acknowledgment ahead of time. Its octets stand in a field of their own from now on.
+            // The third came marked: an acknowledgment ahead of time. Its octets stand in a field of their own from now
+            // on.
             (3000, 6, "ECN e0b 2001 ceb 1000"),
             (5000, 6, "ECN e0b 4001 ceb 1000"),
             // The seventh follows one that was not marked.

@@ -75,7 +75,8 @@ fn a_syn_that_is_not_answered_asks_twice_and_then_no_more() {
     }
 }
 
-/// RFC 3168 section 6.1.1: who has sent a SYN without must not set ECT. RFC 9768 section 3.1.4.1: an accurate client may.
+/// RFC 3168 section 6.1.1: who has sent a SYN without must not set ECT. RFC 9768 section 3.1.4.1: an accurate client
+/// may.
 #[test]
 fn after_a_plain_syn_a_late_answer_to_an_asking_one_still_counts() {
     for (ecn, ect) in [(EcnUse::Classic, 0), (EcnUse::Accurate, 3)] {
@@ -189,7 +190,8 @@ fn a_syn_ack_that_comes_again_is_acknowledged_with_how_it_came() {
     assert_eq!(pair.tcp(B).counted_marks(), [(5, 5)]);
 }
 
-/// RFC 9768 section 3.2.2.2: what tells how the SYN,ACK arrived is no counter when it is told again, though data is under way.
+/// RFC 9768 section 3.2.2.2: what tells how the SYN,ACK arrived is no counter when it is told again, though data is
+/// under way.
 #[test]
 fn a_second_acknowledgment_of_the_syn_ack_tells_of_no_marks() {
     let config = || Config { timestamps: true, ..with(EcnUse::Accurate) };

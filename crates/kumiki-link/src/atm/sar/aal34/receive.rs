@@ -1,8 +1,8 @@
 //! From cells to SDUs, by channel and MID.
 //!
-//! Every cell says itself whether a PDU begins or ends with it, so a run of cells may hold any number of PDUs and parts of
-//! such. Cells are taken when they have arrived, one by one; the receiver wakes up only for those with which something
-//! leaves it, and for the last of a run.
+//! Every cell says itself whether a PDU begins or ends with it, so a run of cells may hold any number of PDUs and parts
+//! of such. Cells are taken when they have arrived, one by one; the receiver wakes up only for those with which
+//! something leaves it, and for the last of a run.
 
 use kumiki_wire::atm::cell::Vc;
 use std::collections::BTreeMap;
@@ -127,7 +127,8 @@ impl Receiver {
 
     pub(in crate::atm::sar) fn poll(&mut self, now: Instant, out: &mut Outlet) {
         let announce = self.config.announce;
-        // Cells of a line follow each other, so there is more than one run only where something brought them out of order.
+        // Cells of a line follow each other, so there is more than one run only where something brought them out of
+        // order.
         while let Some((at, number)) = self
             .coming
             .iter()
