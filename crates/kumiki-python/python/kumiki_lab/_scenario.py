@@ -47,7 +47,7 @@ class Scenario:
     """
 
     def __init__(
-        self, work: _kumiki.Work, set: Sequence[str] = (), quick: bool = False, runs: int | None = None
+        self, work: _kumiki.ChosenScenario, set: Sequence[str] = (), quick: bool = False, runs: int | None = None
     ) -> None:
         self._work = work
         self._set = tuple(set)
@@ -68,7 +68,7 @@ class Scenario:
         if not isinstance(scenario, str) and "/" not in name and not name.endswith(".toml"):
             name = os.path.join(".", name)
         chosen = _texts(set)
-        return cls(_kumiki.Work.find(name, chosen, quick, runs), chosen, quick, runs)
+        return cls(_kumiki.ChosenScenario.find(name, chosen, quick, runs), chosen, quick, runs)
 
     @classmethod
     def from_text(
@@ -138,7 +138,7 @@ class Scenario:
     @classmethod
     def _of(cls, state: _State) -> Scenario:
         name, file, text, chosen, quick, runs = state
-        return cls(_kumiki.Work(name, file, text, chosen, quick, runs), chosen, quick, runs)
+        return cls(_kumiki.ChosenScenario(name, file, text, chosen, quick, runs), chosen, quick, runs)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Scenario._of, (self._state,)
