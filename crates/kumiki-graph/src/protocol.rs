@@ -43,6 +43,60 @@ pub struct Shape {
 /// The trace that a graph leaves does not depend on how many inputs its executor takes at a time, but for what
 /// [`Protocol::settle`] decides, and for the order in which a task gets what comes to it from several sides in the same
 /// nanosecond.
+///
+/// A program that sends a frame each second:
+///
+/// ```
+/// use kumiki_graph::{
+///     Above, Below, Context, Duration, Graph, Indication, Instant, Protocol, Request, Service, Shape, TimerSlot, Token,
+///     Unit,
+/// };
+/// use kumiki_octets::Message;
+///
+/// #[derive(Default)]
+/// struct Beacon {
+///     timer: TimerSlot,
+/// }
+///
+/// impl Protocol for Beacon {
+///     fn shape(&self) -> Shape {
+///         Shape { needs: &[Service::FRAME], below: (1, 1), ..Shape::default() }
+///     }
+///
+///     fn start(&mut self, cx: &mut Context<'_>) {
+///         self.expire(Token::default(), cx);
+///     }
+///
+///     fn expire(&mut self, token: Token, cx: &mut Context<'_>) {
+///         let frame = Unit::of(Message::from_octets(b"here"));
+///         cx.down(Below(0), Request::Unit(Box::new(frame)));
+///         let next = cx.now() + Duration::from_secs(1);
+///         cx.set_timer(&mut self.timer, token, next);
+///     }
+///
+///     fn pop(&mut self, _: Below, _: Indication, cx: &mut Context<'_>) {
+///         cx.drop("a beacon hears nothing"); // counted, with its reason
+///     }
+///
+///     fn push(&mut self, _: Above, _: Request, _: &mut Context<'_>) {}
+/// }
+///
+/// let mut graph = Graph::new(1, 0);
+/// graph.add_device("line", Service::FRAME)?;
+/// let task = graph.add_task("cpu");
+/// graph.add_node("beacon", task, Box::new(Beacon::default()))?;
+/// graph.connect("beacon", "line")?;
+/// graph.start(Instant::ZERO)?;
+/// graph.run(task, Instant::ZERO, 16);
+/// assert!(graph.output().is_some());
+///
+/// let then = graph.next_timer().expect("it goes on");
+/// assert_eq!(then, Instant::ZERO + Duration::from_secs(1));
+/// graph.fire(then);
+/// graph.run(task, then, 16);
+/// assert!(graph.output().is_some());
+/// # Ok::<(), kumiki_graph::GraphError>(())
+/// ```
 pub trait Protocol: Any + Send {
     /// How it fits between its neighbours.
     fn shape(&self) -> Shape;

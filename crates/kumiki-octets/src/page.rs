@@ -45,6 +45,17 @@ struct Buffer {
 }
 
 /// A reference-counted, read-only run of octets.
+///
+/// ```
+/// use kumiki_octets::{Message, Page};
+///
+/// // Written once, by whoever builds it, and copied by nobody from then on.
+/// let page = Page::build(8, |room| room.copy_from_slice(b"abcdefgh"));
+/// let message = Message::from_page(page);
+/// let part = message.share(2, 3)?;
+/// assert_eq!(part.to_vec(), b"cde");
+/// # Ok::<(), kumiki_octets::Short>(())
+/// ```
 pub struct Page {
     /// `None` only in what is about to be dropped.
     buffer: Option<Weighted<Buffer>>,

@@ -138,6 +138,31 @@ const ANSWER: Token = Token { session: Handle { index: u32::MAX, generation: u32
 pub type CallsFrom = Arc<dyn Fn(SocketAddr, SocketAddr) -> bool + Send + Sync>;
 
 /// TCP: see the module.
+///
+/// A host of TCP on IP on a line, which refuses whoever calls, for nobody listens:
+///
+/// ```
+/// use core::net::Ipv4Addr;
+/// use kumiki_graph::{Graph, Instant, Service};
+/// use kumiki_inet::ip::{self, Ip};
+/// use kumiki_inet::tcp::{Config, Tcp, defaults};
+///
+/// let mut graph = Graph::new(1, 0);
+/// graph.add_device("line", Service::FRAME)?;
+/// let task = graph.add_task("cpu");
+/// // A profile, or one of it in which something is otherwise.
+/// let config = Config { sack: false, ..defaults::modern() };
+/// graph.add_node("tcp", task, Box::new(Tcp::new(config)))?;
+/// let interface = ip::Interface::new("line", Ipv4Addr::new(10, 0, 0, 1), 24);
+/// graph.add_node("ip", task, Box::new(Ip::new(ip::Config::host(interface))?))?;
+/// graph.connect("tcp", "ip")?;
+/// graph.connect("ip", "line")?;
+/// graph.start(Instant::ZERO)?;
+///
+/// let tcp: &Tcp = graph.find("tcp").expect("it was added, and is a Tcp");
+/// assert_eq!(tcp.records().count(), 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Tcp {
     shared: Shared,
     demux: Demux,
