@@ -149,3 +149,39 @@ impl ReadPosition {
 fn as_u64(len: usize) -> u64 {
     u64::try_from(len).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives so many octets a read, which is no divisor of anything.
+    struct Dribble<'a>(&'a [u8]);
+
+    impl Read for Dribble<'_> {
+        fn read(&mut self, room: &mut [u8]) -> std::io::Result<usize> {
+            let (now, later) = self.0.split_at(self.0.len().min(40_961).min(room.len()));
+            room[..now.len()].copy_from_slice(now);
+            self.0 = later;
+            Ok(now.len())
+        }
+    }
+
+    #[test]
+    fn octets_stay_in_order_over_many_reads() {
+        let file: Vec<u8> = (0..251).cycle().take(5 * PIECE + 77).collect();
+        let mut source = Source::new(Dribble(&file));
+        let mut came = Vec::new();
+        // Looked at far ahead and taken little by little, so that what is left is moved to the front again and again.
+        loop {
+            let ahead = source.peek(1500).unwrap().to_vec();
+            let taken = ahead.len().min(997);
+            came.extend_from_slice(&ahead[..taken]);
+            source.skip(taken);
+            assert_eq!(source.offset(), came.len() as u64);
+            if taken == 0 {
+                break;
+            }
+        }
+        assert!(came == file, "{} of {} octets", came.len(), file.len());
+    }
+}
