@@ -12,8 +12,7 @@ use std::sync::Arc;
 
 use crate::capture::Contents;
 use crate::figure::Figure;
-use crate::page::Flow;
-use crate::progress::Cost;
+use crate::progress::{Cost, Progress};
 use crate::rows::{Output, OutputError, Row};
 use crate::scenario::{Choice, Document, Point, ScenarioError};
 
@@ -24,6 +23,7 @@ mod cost;
 mod courses;
 mod done;
 mod figures;
+mod flows;
 mod foresee;
 mod glance;
 mod held;
@@ -48,12 +48,13 @@ mod verdicts;
 mod words;
 
 use done::{Failed, PointResult};
+pub use flows::CapturedConnections;
 pub use foresee::{Foreseen, HEADERS_ALONE, size_of_captures};
 pub use journal::{Header, Journal};
 pub use merge::Merged;
 pub use pieces::Pieces;
 pub use provenance::Provenance;
-pub use run::{Interruption, Options, is_of_first_run};
+pub use run::{Interruption, Options};
 pub use shard::Shard;
 pub use verdicts::{Judgement, Verdict, origins, summary, to_jsonl};
 
@@ -118,9 +119,6 @@ pub trait Runner: Sync {
         self.run(point)
     }
 }
-
-/// What captures show of connections, by the name of the scenario.
-pub type Flows = BTreeMap<String, Vec<Flow>>;
 
 /// Scenarios whose points are all known to be runnable.
 #[derive(Clone, Debug)]
@@ -363,7 +361,8 @@ pub fn whole_rows(results: &[Results]) -> impl Iterator<Item = Result<Row, Outpu
 /// [`OutputError`] where that is not possible.
 pub fn write(output: &Output, results: &[Results]) -> Result<Vec<std::path::PathBuf>, OutputError> {
     let mut files = write_rows_and_figures(output, results)?;
-    files.push(write_page(output, results, &Flows::new())?);
+    let connections = CapturedConnections::of(output, results, &mut Progress::hidden());
+    files.push(write_page(output, results, &connections)?);
     Ok(files)
 }
 
@@ -386,12 +385,16 @@ pub fn write_rows_and_figures(output: &Output, results: &[Results]) -> Result<Ve
     Ok(files)
 }
 
-/// Writes the page of all results, with `flows` on it (to read captures is for who calls) and what [`Output::RUN`] says
-/// of where it comes from; says where.
+/// Writes the page of all results, with what captures show of `connections` and what [`Output::RUN`] says of where it
+/// comes from; says where.
 ///
 /// # Errors
 ///
 /// [`OutputError`] where that is not possible.
-pub fn write_page(output: &Output, results: &[Results], flows: &Flows) -> Result<std::path::PathBuf, OutputError> {
-    output.write(Output::REPORT, report::page(output, results, flows).to_html().as_bytes())
+pub fn write_page(
+    output: &Output,
+    results: &[Results],
+    connections: &CapturedConnections,
+) -> Result<std::path::PathBuf, OutputError> {
+    output.write(Output::REPORT, report::page(output, results, connections).to_html().as_bytes())
 }

@@ -23,7 +23,6 @@ pub(crate) mod compare;
 mod decode;
 mod experiments;
 pub(crate) mod fit;
-mod flows;
 mod list;
 mod manual;
 mod picture;

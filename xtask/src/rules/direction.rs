@@ -57,7 +57,7 @@ const MAY_USE: [MayUse; 41] = [
     all_below("kumiki-decode", &["kumiki-wire"]),
     only("kumiki-pcapng", &[]),
     // Without an operating system: "io" is for its tests alone.
-    all_below("kumiki-lab", &["kumiki-stack", "kumiki-sim", "kumiki-io"]),
+    all_below("kumiki-lab", &["kumiki-stack", "kumiki-sim", "kumiki-io", "kumiki-decode"]),
     // What stands on the laboratory, side by side.
     all_below("kumiki-adversity", &["kumiki-lab"]),
     all_below("kumiki-script", &["kumiki-lab"]),

@@ -2,15 +2,15 @@
 
 use serde_json::Value;
 
-use super::{COMMIT, Flows, Results, Verdict, origins, papers};
+use super::{COMMIT, CapturedConnections, Results, Verdict, origins, papers};
 use crate::page::{Page, Part};
 use crate::rows::Output;
 
 /// The page of these results. What another part of the program has written of where they come from is read from
 /// `output`.
-pub(super) fn page(output: &Output, results: &[Results], flows: &Flows) -> Page {
+pub(super) fn page(output: &Output, results: &[Results], connections: &CapturedConnections) -> Page {
     let part = |result: &Results| {
-        let flows = flows.get(result.name()).cloned().unwrap_or_default();
+        let flows = connections.of_scenario(result.name()).to_vec();
         Part { flows, courses: result.courses(output), ..result.part(results) }
     };
     let verdicts: Vec<Verdict> = results.iter().flat_map(|result| result.verdicts(results)).collect();

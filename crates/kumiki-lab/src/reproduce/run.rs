@@ -346,8 +346,7 @@ pub(super) fn own_name(file: &str, index: usize) -> Option<&str> {
 
 /// Whether the capture in a `file` called as `000-near.pcapng` is of the first run of its point, and not as
 /// `000-run2-near.pcapng`.
-#[must_use]
-pub fn is_of_first_run(file: &str) -> bool {
+pub(super) fn is_of_first_run(file: &str) -> bool {
     let own = file.split_once('-').map_or(file, |(_, own)| own);
     number_of_run(own).is_none_or(|number| number == "0")
 }

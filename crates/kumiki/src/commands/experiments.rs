@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use kumiki_lab::progress::Progress;
 use kumiki_lab::reproduce::{
-    self, Header, Interruption, Journal, Merged, Options, Plan, Provenance, Results, Runner, Shard, Verdict,
+    self, CapturedConnections, Header, Interruption, Journal, Merged, Options, Plan, Provenance, Results, Runner,
+    Shard, Verdict,
 };
 use kumiki_lab::rows::{Output, OutputError, TABLES, to_jsonl};
 use kumiki_lab::scenario::{Choice, Document};
@@ -15,7 +16,7 @@ use kumiki_lab::table::{Layout, Lines};
 use kumiki_live::{Bell, ShutdownRequest};
 use kumiki_octets::text::counted;
 
-use super::{Stop, flows, print, print_words, shown, unopened};
+use super::{Stop, print, print_words, shown, unopened};
 use crate::cli;
 
 #[cfg(feature = "parquet")]
@@ -295,11 +296,11 @@ fn write(
     progress.then("writing rows and figures");
     let mut files = reproduce::write_rows_and_figures(output, results)?;
     let columns = columns(results, output, wanted.parquet);
-    let flows = flows::of(output, results, progress);
+    let connections = CapturedConnections::of(output, results, progress);
     progress.then("writing the page");
     // The page says so, too.
     end()?;
-    files.push(reproduce::write_page(output, results, &flows)?);
+    files.push(reproduce::write_page(output, results, &connections)?);
     end()?;
     Ok(match columns {
         Ok(more) => ([files, more].concat(), None),

@@ -12,15 +12,18 @@
 //!
 //! A capture that cannot be read is no reason to be without the page: its connections are not on it.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use kumiki_decode::capture::Time;
 use kumiki_decode::{Packet, Record, show};
-use kumiki_lab::page::Flow;
-use kumiki_lab::progress::Progress;
-use kumiki_lab::reproduce::{Flows, Results, is_of_first_run};
-use kumiki_lab::rows::Output;
 use kumiki_octets::text::counted;
+
+use super::Results;
+use super::run::is_of_first_run;
+use crate::page::Flow;
+use crate::progress::Progress;
+use crate::rows::Output;
 
 mod reader;
 mod segment;
@@ -68,30 +71,42 @@ impl PageLimits {
     }
 }
 
-/// The connections of each scenario.
-pub(super) fn of(output: &Output, results: &[Results], progress: &mut Progress) -> Flows {
-    let captures = |result: &Results| {
-        let (label, names) = result.captures().next()?;
-        let names = names.iter().filter(|name| is_shown(name));
-        let files: Vec<PathBuf> = names.map(|name| output.path(name)).collect();
-        // Traces and values over time stand among captures, and show no packets.
-        (!files.is_empty()).then(|| (result.name().to_owned(), label, files))
-    };
-    let all: Vec<(String, String, Vec<PathBuf>)> = results.iter().filter_map(captures).collect();
-    let room = PageLimits::among(all.len());
-    let of_scenario = |(number, (name, label, files)): (usize, (String, String, Vec<PathBuf>))| {
-        if number >= FLOWS {
-            let flow = not_shown(&name);
-            return (name, vec![flow]);
-        }
-        progress.then(&format!("looking into captures of {name} for the page"));
-        let mut found = of_files(&files, &label, room);
-        if found.is_empty() {
-            found.push(nothing(&label));
-        }
-        (name, found)
-    };
-    all.into_iter().enumerate().map(of_scenario).collect()
+/// What captures show of TCP connections, by the name of the scenario.
+#[derive(Clone, Debug, Default)]
+pub struct CapturedConnections(BTreeMap<String, Vec<Flow>>);
+
+impl CapturedConnections {
+    /// Those of each scenario of `results` that has captures in `output`.
+    #[must_use]
+    pub fn of(output: &Output, results: &[Results], progress: &mut Progress) -> Self {
+        let captures = |result: &Results| {
+            let (label, names) = result.captures().next()?;
+            let names = names.iter().filter(|name| is_shown(name));
+            let files: Vec<PathBuf> = names.map(|name| output.path(name)).collect();
+            // Traces and values over time stand among captures, and show no packets.
+            (!files.is_empty()).then(|| (result.name().to_owned(), label, files))
+        };
+        let all: Vec<(String, String, Vec<PathBuf>)> = results.iter().filter_map(captures).collect();
+        let room = PageLimits::among(all.len());
+        let of_scenario = |(number, (name, label, files)): (usize, (String, String, Vec<PathBuf>))| {
+            if number >= FLOWS {
+                let flow = not_shown(&name);
+                return (name, vec![flow]);
+            }
+            progress.then(&format!("looking into captures of {name} for the page"));
+            let mut found = of_files(&files, &label, room);
+            if found.is_empty() {
+                found.push(nothing(&label));
+            }
+            (name, found)
+        };
+        Self(all.into_iter().enumerate().map(of_scenario).collect())
+    }
+
+    /// Those of the scenario called `name`.
+    pub(super) fn of_scenario(&self, name: &str) -> &[Flow] {
+        self.0.get(name).map_or(&[], Vec::as_slice)
+    }
 }
 
 /// What stands there instead, where other scenarios have what the page has room for.

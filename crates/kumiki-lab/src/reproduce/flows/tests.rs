@@ -3,10 +3,9 @@
 use std::net::SocketAddr;
 use std::path::Path;
 
-use kumiki_lab::figure::{Figure, Point};
-
 use super::segment::Segment;
 use super::{ConnectionView, FLOWS, PageLimits, flow, is_shown, not_shown, nothing, sequence};
+use crate::figure::{Figure, Point};
 
 fn a() -> SocketAddr {
     "10.0.0.1:1024".parse().unwrap()

@@ -6,10 +6,10 @@
 
 use std::net::SocketAddr;
 
-use kumiki_lab::figure::{Axis, Figure, Point, Series, Shape};
 use kumiki_octets::text::counted;
 
 use super::segment::Segment;
+use crate::figure::{Axis, Figure, Point, Series, Shape};
 
 /// A figure, and what a reader should know of it.
 pub(super) struct NotedFigure {
