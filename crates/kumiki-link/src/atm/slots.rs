@@ -21,9 +21,40 @@ const NANOS: u64 = 1_000_000_000;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Slots {
     /// A slot lasts `nanos / per` nanoseconds, in lowest terms.
-    nanos: u64,
-    per: u64,
+    nanos: Divisor,
+    per: Divisor,
     phase: Duration,
+}
+
+/// What is divided by again and again, with its reciprocal: two products and a comparison, where a processor may take
+/// forty cycles to divide 64 bits. Simulations of cells divide more often than they do anything else.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Divisor {
+    /// Above 0.
+    value: u64,
+    /// `2^64 / value`, rounded down, and below `2^64`.
+    reciprocal: u64,
+}
+
+impl Divisor {
+    const fn new(value: u64) -> Self {
+        Self { value, reciprocal: u64::MAX / value }
+    }
+
+    /// `dividend / value`, rounded down, and what remains.
+    #[inline]
+    fn divide(self, dividend: u64) -> (u64, u64) {
+        // As 2^64 / value is above the reciprocal by 1 at most, this is the quotient or 1 less.
+        let quotient = high(u128::from(dividend) * u128::from(self.reciprocal));
+        let remainder = dividend - quotient * self.value;
+        if remainder < self.value { (quotient, remainder) } else { (quotient + 1, remainder - self.value) }
+    }
+}
+
+/// The higher 64 bits.
+#[inline]
+const fn high(product: u128) -> u64 {
+    (product >> 64) as u64
 }
 
 const fn gcd(a: u64, b: u64) -> u64 {
@@ -46,7 +77,8 @@ impl Slots {
         let (bits, cell) = (bits / shared, CELL_BITS / shared);
         let shared = gcd(bits, seconds);
         let (bits, seconds) = (bits / shared, seconds / shared);
-        Self { nanos: cell.saturating_mul(nanos).saturating_mul(seconds), per: bits, phase: Duration::ZERO }
+        let nanos = cell.saturating_mul(nanos).saturating_mul(seconds);
+        Self { nanos: Divisor::new(nanos), per: Divisor::new(bits), phase: Duration::ZERO }
     }
 
     /// The same slots, all later by `phase`.
@@ -58,12 +90,12 @@ impl Slots {
     /// When `slot` begins.
     #[must_use]
     pub fn at(&self, slot: u64) -> Instant {
-        let nanos = slot.checked_mul(self.nanos).map_or_else(
+        let nanos = slot.checked_mul(self.nanos.value).map_or_else(
             || {
-                let nanos = u128::from(slot) * u128::from(self.nanos) / u128::from(self.per);
+                let nanos = u128::from(slot) * u128::from(self.nanos.value) / u128::from(self.per.value);
                 u64::try_from(nanos).unwrap_or(u64::MAX)
             },
-            |nanos| nanos / self.per,
+            |nanos| self.per.divide(nanos).0,
         );
         Instant::from_nanos(nanos) + self.phase
     }
@@ -73,32 +105,36 @@ impl Slots {
     pub fn first_at_or_after(&self, t: Instant) -> u64 {
         let t = t.saturating_since(Instant::ZERO + self.phase).as_nanos();
         // floor(i * nanos / per) >= t exactly where i * nanos >= t * per.
-        t.checked_mul(self.per).map_or_else(
+        t.checked_mul(self.per.value).map_or_else(
             || {
-                let slot = (u128::from(t) * u128::from(self.per)).div_ceil(u128::from(self.nanos));
+                let slot = (u128::from(t) * u128::from(self.per.value)).div_ceil(u128::from(self.nanos.value));
                 u64::try_from(slot).unwrap_or(u64::MAX)
             },
-            |scaled| scaled.div_ceil(self.nanos),
+            |scaled| {
+                let (slot, rest) = self.nanos.divide(scaled);
+                slot + u64::from(rest > 0)
+            },
         )
     }
 
     /// How many slots there are in a second, rounded down to a 512th of one.
     #[must_use]
     pub fn rate(&self) -> CellRate {
-        let parts = u128::from(CellRate::PARTS) * u128::from(NANOS) * u128::from(self.per) / u128::from(self.nanos);
+        let parts =
+            u128::from(CellRate::PARTS) * u128::from(NANOS) * u128::from(self.per.value) / u128::from(self.nanos.value);
         CellRate::from_parts(u64::try_from(parts).unwrap_or(u64::MAX))
     }
 
     /// How long a slot lasts, rounded down.
     #[must_use]
     pub const fn cell_time(&self) -> Duration {
-        Duration::from_nanos(self.nanos / self.per)
+        Duration::from_nanos(self.nanos.value / self.per.value)
     }
 
     /// Whether slots of `other` last exactly as long.
     #[must_use]
     pub const fn same_rate(&self, other: &Self) -> bool {
-        self.nanos == other.nanos && self.per == other.per
+        self.nanos.value == other.nanos.value && self.per.value == other.per.value
     }
 }
 
@@ -147,6 +183,22 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn to_divide_by_a_product_is_to_divide(dividend: u64, value in 1_u64.., shift in 0..64_u32, by in 0..64_u32) {
+            // Of all sizes, and at the ends of the range.
+            for dividend in [dividend >> by, 0, u64::MAX] {
+                for value in [(value >> shift).max(1), 1, u64::MAX] {
+                    let product = Divisor::new(value).divide(dividend);
+                    prop_assert_eq!(product, (dividend / value, dividend % value));
+                    // Where quotients change.
+                    let whole = dividend / value * value;
+                    let before = whole.saturating_sub(1);
+                    prop_assert_eq!(Divisor::new(value).divide(whole), (whole / value, 0));
+                    prop_assert_eq!(Divisor::new(value).divide(before), (before / value, before % value));
+                }
+            }
+        }
+
         #[test]
         fn a_slot_is_found_by_its_beginning(slot in 0..1_u64 << 32, phase in 0..100_000_u64,
             rate in prop_oneof![Just(Rate::OC3C), Just(Rate::OC192C), Just(Rate::DS3_PLCP), Just(Rate::ratio(7_777, 3))])
