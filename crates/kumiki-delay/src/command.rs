@@ -11,8 +11,8 @@ use kumiki_graph::{Duration, Instant};
 use kumiki_link::Spread;
 
 use super::settings::{Loss, Queue, Reorder, SPREADS, Settings, usual};
+use kumiki_config::quantity::{self, Octets, Quantity, Share};
 use kumiki_lab::medium::Rule;
-use kumiki_lab::quantity::{self, Octets, Quantity, Share};
 use kumiki_settings::Word as _;
 
 /// What settings are, for people.

@@ -17,7 +17,7 @@ use serde_json::json;
 
 use super::command::Command;
 use super::command_requests::CommandSender;
-use kumiki_lab::refusal::{self, Access};
+use kumiki_config::refusal::{self, Access};
 use kumiki_live::OutputFormat;
 
 /// The longest line that is read; nobody needs one as long.

@@ -22,7 +22,7 @@ use kumiki_graph::Duration;
 use kumiki_io::{Clock as _, RealClock, RealDevice, ShutdownRequest};
 use serde_json::json;
 
-use kumiki_lab::scenario::ScenarioError;
+use kumiki_lab::scenario::ConfigError;
 #[cfg(target_os = "linux")]
 use kumiki_live::walls;
 use kumiki_live::{LiveError, OutputFormat, system};
@@ -99,7 +99,7 @@ pub fn run(config: Config, say: impl Fn(&str) + Clone + Send + 'static) -> Resul
     let wish = ShutdownRequest::listen(&engine.bell()).map_err(system("cannot listen to Ctrl-C"))?;
     let control = config.control.as_deref();
     let mut control =
-        control.map(Control::listen).transpose().map_err(|why| ScenarioError::new(format!("--control {why}")))?;
+        control.map(Control::listen).transpose().map_err(|why| ConfigError::new(format!("--control {why}")))?;
     // Ahead of the threads, which have them from here.
     #[cfg(target_os = "linux")]
     {

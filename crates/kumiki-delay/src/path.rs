@@ -16,8 +16,8 @@ use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 
+use kumiki_config::quantity;
 use kumiki_graph::{Address, Duration, Instant};
-use kumiki_lab::quantity;
 use kumiki_link::{Element as _, Impaired, Impairment, Opportunities, Outlet, Rate, Serial, Unit, offload};
 use kumiki_octets::Message;
 

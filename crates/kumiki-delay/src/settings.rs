@@ -8,8 +8,8 @@ use kumiki_link::{
     PieConfig, Rate as LinkRate, SerialConfig, Spread,
 };
 
+use kumiki_config::quantity::{Octets, Rate, Share};
 use kumiki_lab::medium::Rule;
-use kumiki_lab::quantity::{Octets, Rate, Share};
 use kumiki_settings::Word as _;
 
 /// How units get lost.

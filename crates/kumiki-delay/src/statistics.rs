@@ -17,7 +17,7 @@ use kumiki_octets::text::counted;
 use serde_json::{Value, json};
 
 use super::path::Ticket;
-use kumiki_lab::quantity::Octets;
+use kumiki_config::quantity::Octets;
 
 /// Boxes for each power of two: values up to this are exact, and greater ones to a part in so many.
 const BOXES: usize = 1024;

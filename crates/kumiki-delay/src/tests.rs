@@ -12,8 +12,8 @@ use proptest::prelude::*;
 use super::command::{Change, Directions};
 use super::settings::{Loss, Queue, Reorder, Settings};
 use super::*;
+use kumiki_config::quantity::{Octets, Share};
 use kumiki_lab::medium::Rule;
-use kumiki_lab::quantity::{Octets, Share};
 
 mod whole;
 

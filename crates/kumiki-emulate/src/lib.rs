@@ -29,10 +29,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::{self, JoinHandle};
 
+use kumiki_config::refusal::{self, Access};
 use kumiki_delay::{Command, CommandSender, Control, ControlError, Engine, Path};
 use kumiki_graph::{Duration, Instant};
 use kumiki_io::{Clock as _, RealClock, RealDevice};
-use kumiki_lab::refusal::{self, Access};
 use kumiki_link::Opportunities;
 use kumiki_pcapng::LinkType;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};

@@ -8,8 +8,8 @@ use std::os::fd::AsFd as _;
 use std::process::Command;
 use std::sync::mpsc::{Receiver, Sender};
 
+use kumiki_config::refusal;
 use kumiki_io::{RealClock, RealDevice};
-use kumiki_lab::refusal;
 use kumiki_net::host::HostStack;
 
 use crate::namespace::{self, Files, Namespace, Network, Program, SignalForwarder};

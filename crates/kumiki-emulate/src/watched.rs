@@ -6,9 +6,9 @@ use std::net::IpAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use kumiki_config::refusal;
 use kumiki_graph::{Address, Request};
 use kumiki_io::{Arrival, Clock as _, Descriptors, RealClock, RealDevice, Sent};
-use kumiki_lab::refusal;
 use kumiki_link::offload;
 use kumiki_live::private;
 use kumiki_octets::Message;

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use kumiki_config::quantity::{self, Octets, Quantity, Rate, Share};
 use kumiki_filetransfer::files::Passwords;
 use kumiki_graph::Duration;
 use kumiki_lab::experiment::{Experiment, Options};
 use kumiki_lab::profile;
-use kumiki_lab::quantity::{self, Octets, Quantity, Rate, Share};
 use kumiki_lab::scenario::{Amount, Choice, Document};
 use kumiki_stack::{LowerLayers, Settings, Value};
 

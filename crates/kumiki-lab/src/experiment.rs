@@ -59,7 +59,7 @@ use crate::workload::UdpSink;
 pub use changing::{LineState, LineUpdate, LiveLine};
 pub(crate) use counters::OF_NODE;
 pub use counters::{COUNTERS, CounterGroup, CounterMeaning, unit_of_counter};
-use fault::ScenarioError;
+use fault::ConfigError;
 pub use flows::{Flow, Sender};
 use hosts::in_world::{HostsInWorld, HostsPlan, profiles_by_host};
 pub use kumiki_inet::tcp::Limit;
@@ -103,12 +103,12 @@ impl Options {
 /// their kinds, and the host's devices by name: for runs in real time. Nothing has a price.
 ///
 /// # Errors
-/// A [`ScenarioError`] whose path begins at the host's keys.
+/// A [`ConfigError`] whose path begins at the host's keys.
 pub fn graph_of_host(
     spec: &Host,
     nodes: Vec<(&str, Box<dyn Protocol>)>,
     seed: u64,
-) -> Result<(Graph, BTreeMap<String, DeviceId>), ScenarioError> {
+) -> Result<(Graph, BTreeMap<String, DeviceId>), ConfigError> {
     const NAME: &str = "host";
     let mut programs = programs::Programs::default();
     for (node, program) in nodes {
@@ -123,12 +123,12 @@ pub fn graph_of_host(
 /// host's.
 ///
 /// # Errors
-/// A [`ScenarioError`] whose path begins at the node's settings.
-pub fn node_of(kind: &str, settings: &toml::Table, below: &[String]) -> Result<Box<dyn Protocol>, ScenarioError> {
+/// A [`ConfigError`] whose path begins at the node's settings.
+pub fn node_of(kind: &str, settings: &toml::Table, below: &[String]) -> Result<Box<dyn Protocol>, ConfigError> {
     let host = Host::default();
     let place = protocols::NodePlace { host: &host, below, trace: false };
     let built = protocols::build(kind, settings, place)?;
-    built.ok_or_else(|| ScenarioError::new(format!("there is no kind of node {kind:?}")))
+    built.ok_or_else(|| ConfigError::new(format!("there is no kind of node {kind:?}")))
 }
 
 /// An experiment that has been built and not yet run.
@@ -172,8 +172,8 @@ impl RunTimes {
     /// Those of `[run]`.
     ///
     /// # Errors
-    /// A [`ScenarioError`] whose path begins at the top of the scenario.
-    fn of(runs: &Runs) -> Result<Self, ScenarioError> {
+    /// A [`ConfigError`] whose path begins at the top of the scenario.
+    fn of(runs: &Runs) -> Result<Self, ConfigError> {
         let time = |key, text: &String| fault::quantity(&["run", key], text);
         Ok(Self {
             warm_up: runs.warm_up.as_ref().map(|text| time("warm_up", text)).transpose()?.unwrap_or_default(),
@@ -209,17 +209,17 @@ impl Experiment {
     /// Builds what `scenario` describes. All of its input is checked here; a built experiment runs.
     ///
     /// # Errors
-    /// A [`ScenarioError`] whose path begins at the top of the scenario.
+    /// A [`ConfigError`] whose path begins at the top of the scenario.
     pub fn build(
         scenario: &Scenario,
         profiles: &BTreeMap<String, Profile>,
         seed: u64,
         options: &Options,
-    ) -> Result<Self, ScenarioError> {
+    ) -> Result<Self, ConfigError> {
         let (own, left_out) = options.live.then(|| scenario.without_loads_of_real_hosts()).unzip();
         let left_out = left_out.unwrap_or_default();
         if !options.live && scenario.load.is_empty() && scenario.real_hosts().next().is_none() {
-            return Err(ScenarioError::new("nothing to do")
+            return Err(ConfigError::new("nothing to do")
                 .expected("a load, such as [load.bulk], or for `kumiki live` a host that is real"));
         }
         let scenario = &*clocks::drawn(own.as_ref().unwrap_or(scenario), seed);

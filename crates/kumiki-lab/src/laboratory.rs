@@ -25,7 +25,7 @@ use crate::profile::Profile;
 use crate::reproduce::{Failure, Outcome, Runner};
 use crate::rows::{Output, OutputError};
 use crate::scenario::check::WARM_UP_FOUND;
-use crate::scenario::{Point, ScenarioError, Workload};
+use crate::scenario::{ConfigError, Point, Workload};
 use crate::stats;
 use crate::table::{Layout, Lines};
 
@@ -44,7 +44,7 @@ pub struct Laboratory {
 
 impl Laboratory {
     /// `given` are profiles in the place of those of their names.
-    fn build(point: &Point, given: &BTreeMap<String, Profile>, options: &Options) -> Result<Experiment, ScenarioError> {
+    fn build(point: &Point, given: &BTreeMap<String, Profile>, options: &Options) -> Result<Experiment, ConfigError> {
         let mut profiles = given.clone();
         for (name, profile) in point.profiles() {
             profiles.entry(name.clone()).or_insert_with(|| Profile::clone(profile));
@@ -57,8 +57,8 @@ impl Laboratory {
     ///
     /// # Errors
     ///
-    /// A [`ScenarioError`] whose path begins at the top of the scenario.
-    pub fn live(point: &Point) -> Result<LiveWorld, ScenarioError> {
+    /// A [`ConfigError`] whose path begins at the top of the scenario.
+    pub fn live(point: &Point) -> Result<LiveWorld, ConfigError> {
         let options = Options { live: true, ..Options::default() };
         Self::build(point, &BTreeMap::new(), &options).map(Experiment::live)
     }
@@ -67,8 +67,8 @@ impl Laboratory {
     ///
     /// # Errors
     ///
-    /// A [`ScenarioError`] whose path begins at the top of the scenario.
-    pub fn check_drawn(&self, point: &Point) -> Result<(), ScenarioError> {
+    /// A [`ConfigError`] whose path begins at the top of the scenario.
+    pub fn check_drawn(&self, point: &Point) -> Result<(), ConfigError> {
         let scenario = &point.scenario;
         if scenario.real_hosts().next().is_some() || scenario.load.is_empty() {
             return Self::live(point).map(drop);
@@ -262,13 +262,13 @@ impl Laboratory {
 }
 
 impl Runner for Laboratory {
-    fn check(&self, point: &Point) -> Result<(), ScenarioError> {
+    fn check(&self, point: &Point) -> Result<(), ConfigError> {
         if let Some((name, load)) = counts_octets(point) {
             if point.scenario.load.len() > 1 {
-                return Err(ScenarioError::at(["load", name, "kind"], "nothing runs, so no other load can"));
+                return Err(ConfigError::at(["load", name, "kind"], "nothing runs, so no other load can"));
             }
             let counted = Self::step(point, load);
-            let counted = counted.map_err(|why| ScenarioError::at(["load", name, "step"], why.to_string()))?;
+            let counted = counted.map_err(|why| ConfigError::at(["load", name, "step"], why.to_string()))?;
             return names::counted(point, &counted.rows);
         }
         if let Some(window) = &point.scenario.report.window {

@@ -12,7 +12,7 @@ use kumiki_graph::Duration;
 use kumiki_settings::Keys;
 use serde::Deserialize;
 
-use crate::quantity::{Invalid, Octets, Share, parse};
+use kumiki_config::quantity::{Invalid, Octets, Share, parse};
 
 mod builtin;
 mod load;

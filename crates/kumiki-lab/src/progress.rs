@@ -9,7 +9,7 @@ use std::fmt;
 use std::io::Write as _;
 use std::time::{Duration, Instant};
 
-use crate::shown;
+use kumiki_config::shown;
 
 mod bar;
 mod course;

@@ -14,7 +14,7 @@ use crate::capture::Contents;
 use crate::figure::Figure;
 use crate::progress::{Cost, Progress};
 use crate::rows::{Output, OutputError, Row};
-use crate::scenario::{Choice, Document, Point, ScenarioError};
+use crate::scenario::{Choice, ConfigError, Document, Point};
 
 mod bounds;
 mod captures;
@@ -96,8 +96,8 @@ pub trait Runner: Sync {
     ///
     /// # Errors
     ///
-    /// A [`ScenarioError`] with the path of the wrong value; file and line are added.
-    fn check(&self, _point: &Point) -> Result<(), ScenarioError> {
+    /// A [`ConfigError`] with the path of the wrong value; file and line are added.
+    fn check(&self, _point: &Point) -> Result<(), ConfigError> {
         Ok(())
     }
 
@@ -164,7 +164,7 @@ pub struct Results {
 }
 
 /// What `--quick` leaves out of `document`, of which it has `points`.
-fn left_out(document: &Document, choice: &Choice, points: &[Point]) -> Result<Arc<[Point]>, ScenarioError> {
+fn left_out(document: &Document, choice: &Choice, points: &[Point]) -> Result<Arc<[Point]>, ConfigError> {
     if !choice.quick {
         return Ok(Arc::default());
     }
@@ -174,9 +174,9 @@ fn left_out(document: &Document, choice: &Choice, points: &[Point]) -> Result<Ar
 }
 
 /// Whether `point` can be run, and can have rows.
-fn check(point: &Point, runner: &impl Runner) -> Result<(), ScenarioError> {
+fn check(point: &Point, runner: &impl Runner) -> Result<(), ConfigError> {
     runner.check(point)?;
-    point.row().check().map_err(|why| ScenarioError::at(["report", "rows"], why.to_string()))
+    point.row().check().map_err(|why| ConfigError::at(["report", "rows"], why.to_string()))
 }
 
 impl Plan {
@@ -189,14 +189,14 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`ScenarioError`]: the first thing that is wrong in a document, and [what else is](ScenarioError::others), as far as that can be told.
-    pub fn new(documents: &[Document], choice: &Choice, runner: &impl Runner) -> Result<Self, ScenarioError> {
+    /// [`ConfigError`]: the first thing that is wrong in a document, and [what else is](ConfigError::others), as far as that can be told.
+    pub fn new(documents: &[Document], choice: &Choice, runner: &impl Runner) -> Result<Self, ConfigError> {
         let mut parts = Vec::with_capacity(documents.len());
         for document in documents {
             if document.name().len() > LONGEST_NAME {
                 let problem =
                     format!("a name of {} octets, and files of its results are called by it", document.name().len());
-                let fault = ScenarioError::new(problem).in_file(document.file());
+                let fault = ConfigError::new(problem).in_file(document.file());
                 return Err(fault.expected(format!("no more than {LONGEST_NAME}, without .toml")));
             }
             let points = document.checked(choice, |point| check(point, runner))?;
@@ -229,7 +229,7 @@ impl Plan {
     }
 
     /// The key of each point, in order.
-    fn keys(&self) -> Result<Vec<String>, ScenarioError> {
+    fn keys(&self) -> Result<Vec<String>, ConfigError> {
         let points = self.parts.iter().flat_map(|part| part.points.iter().map(|point| (&part.name, point)));
         points.map(|(name, point)| key::of(name, point, &self.choice)).collect()
     }

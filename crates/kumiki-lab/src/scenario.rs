@@ -21,7 +21,7 @@
 //! ```toml
 //! [vary]
 //! series = ["xtp", "tcp"]                    # a list
-//! rtt = "0 ms .. 200 ms step 20 ms"          # quantities and ranges, see crate::quantity
+//! rtt = "0 ms .. 200 ms step 20 ms"          # quantities and ranges, see kumiki_config::quantity
 //! "length, count" = [["512 B", 8192], ["1 KiB", 4096]]   # several names in lockstep, row by row
 //!
 //! [quick]                                    # for --quick: fewer values for a key of [vary], or another one for a definition
@@ -59,43 +59,38 @@ pub(crate) mod directions;
 mod drawing;
 mod elsewhere;
 mod ends;
-pub(crate) mod error;
-mod errors;
 mod event;
 mod expand;
 mod filled;
 mod first;
 mod groups;
 mod happenings;
-mod hints;
+mod keys;
 pub(crate) mod label;
 pub(crate) mod like;
 mod load;
 mod names;
 mod network;
-mod read;
 mod real;
 mod report;
 mod runs;
 mod set;
-pub(crate) mod settings;
 mod several;
 mod stacks;
 mod tables;
 #[cfg(test)]
 mod tests;
-pub mod tree;
 mod vary;
 mod workload;
 
 pub use amount::Amount;
 pub(crate) use amount::is_word;
 pub use claim::Claim;
-pub use error::{ErrorPlace, ScenarioError, nearest, quantity};
-pub(crate) use errors::ScenarioErrors;
 pub use event::Event;
 pub use first::First;
 pub use happenings::Happening;
+pub use keys::ScenarioKeys;
+pub use kumiki_config::error::{ConfigError, ErrorPlace, nearest, quantity};
 pub use load::{Choice, Document, Point};
 pub use real::{HostProgram, Real};
 pub use report::{Compare, Growth, Report, Tasks, Tolerance, Trend, Window};
@@ -402,8 +397,8 @@ impl Switch {
     /// What it is, with its settings.
     ///
     /// # Errors
-    /// A [`ScenarioError`] whose path begins at the keys of the switch.
-    pub fn switch(&self) -> Result<medium::Switch, ScenarioError> {
+    /// A [`ConfigError`] whose path begins at the keys of the switch.
+    pub fn switch(&self) -> Result<medium::Switch, ConfigError> {
         medium::read_switch(&self.kind, &self.settings)
     }
 
@@ -451,8 +446,8 @@ impl Link {
     /// What it is, with its settings.
     ///
     /// # Errors
-    /// A [`ScenarioError`] whose path begins at the keys of the link.
-    pub fn line(&self) -> Result<medium::Line, ScenarioError> {
+    /// A [`ConfigError`] whose path begins at the keys of the link.
+    pub fn line(&self) -> Result<medium::Line, ConfigError> {
         medium::read(&medium::LINES, &self.medium, &self.settings)
     }
 
@@ -460,13 +455,15 @@ impl Link {
     ///
     /// # Errors
     /// As [`Self::line`].
-    pub(crate) fn line_at_first(&self) -> Result<medium::Line, ScenarioError> {
+    pub(crate) fn line_at_first(&self) -> Result<medium::Line, ConfigError> {
         let own = self.settings.iter().filter(|(key, _)| *key != "schedule");
         let mut own: toml::Table = own.map(|(key, value)| (key.clone(), value.clone())).collect();
         let steps = self.settings.get("schedule").and_then(toml::Value::as_array);
         let is_first = |step: &&toml::Value| {
             let at = step.get("at").and_then(toml::Value::as_str);
-            at.is_some_and(|at| crate::quantity::parse::<kumiki_graph::Duration>(at).is_ok_and(|at| at.is_zero()))
+            at.is_some_and(|at| {
+                kumiki_config::quantity::parse::<kumiki_graph::Duration>(at).is_ok_and(|at| at.is_zero())
+            })
         };
         let first: Vec<toml::Value> = steps.into_iter().flatten().take_while(is_first).cloned().collect();
         if !first.is_empty() {
@@ -540,8 +537,8 @@ impl Ring {
     /// What it is, with its settings.
     ///
     /// # Errors
-    /// A [`ScenarioError`] whose path begins at the keys of the ring.
-    pub fn ring(&self) -> Result<medium::Ring, ScenarioError> {
+    /// A [`ConfigError`] whose path begins at the keys of the ring.
+    pub fn ring(&self) -> Result<medium::Ring, ConfigError> {
         medium::read(&medium::RINGS, &self.medium, &self.settings)
     }
 

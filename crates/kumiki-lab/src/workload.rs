@@ -7,7 +7,7 @@ use kumiki_graph::{Accept, Address, Below, Context, Credit, Duration, Handle, In
 pub use kumiki_inet::times::Times;
 use kumiki_octets::Message;
 
-use crate::quantity::Distribution;
+use kumiki_config::quantity::Distribution;
 
 pub mod bell;
 pub mod files;

@@ -27,11 +27,11 @@ use kumiki_io::{Packets, Tun, TunConfig, TunError, tun::Layer};
 use kumiki_link::Impaired;
 
 use capture::Capture;
+use kumiki_config::tree::{Node, Origin};
+pub use kumiki_config::{refusal, shown};
 use kumiki_lab::capture::Stream;
 use kumiki_lab::medium::FrameImpair;
-use kumiki_lab::scenario::tree::{Node, Origin};
-use kumiki_lab::scenario::{self, ErrorPlace, ScenarioError};
-pub use kumiki_lab::{refusal, shown};
+use kumiki_lab::scenario::{self, ConfigError, ErrorPlace};
 use kumiki_pcapng::CaptureError;
 use private::CaptureBudget;
 
@@ -136,8 +136,8 @@ impl SimEther {
     /// Refuses addresses of other machines, and those by which others reach this one.
     ///
     /// # Errors
-    /// A [`ScenarioError`] that says which, and what to do.
-    pub fn keep_to_loopback(&self) -> Result<(), ScenarioError> {
+    /// A [`ConfigError`] that says which, and what to do.
+    pub fn keep_to_loopback(&self) -> Result<(), ConfigError> {
         let own = [("--sim-ether", self.local)];
         let via = self.via.map(|via| ("--via", via));
         let others = self.stations.iter().map(|it| ("--station", *it));
@@ -145,8 +145,7 @@ impl SimEther {
         match all.find(|(_, address)| !address.ip().is_loopback()) {
             Some((option, address)) => {
                 let why = format!("{address} is not on the loopback interface");
-                Err(ScenarioError::at([option], why)
-                    .expected("an address of 127.0.0.0/8, or --beyond-loopback as well"))
+                Err(ConfigError::at([option], why).expected("an address of 127.0.0.0/8, or --beyond-loopback as well"))
             }
             None => Ok(()),
         }
@@ -196,7 +195,7 @@ impl Stack {
     /// whatever `transport` is.
     ///
     /// # Errors
-    /// A [`ScenarioError`] where `address` is of IPv6, for ARP resolves addresses of IPv4, and where the socket's
+    /// A [`ConfigError`] where `address` is of IPv6, for ARP resolves addresses of IPv4, and where the socket's
     /// cannot be a station's.
     pub fn sim_ether(
         program: &str,
@@ -204,15 +203,15 @@ impl Stack {
         address: Network,
         mtu: u16,
         socket: &SimEther,
-    ) -> Result<Self, ScenarioError> {
+    ) -> Result<Self, ConfigError> {
         let IpAddr::V4(own) = address.address else {
-            return Err(ScenarioError::at(["--addr"], "ARP resolves IPv4 addresses")
+            return Err(ConfigError::at(["--addr"], "ARP resolves IPv4 addresses")
                 .expected("an IPv4 address and its prefix, such as 192.168.3.1/24"));
         };
         let station = socket.local;
         if station.ip().is_unspecified() || station.port() == 0 || station.port() % 2 == 1 {
             let why = format!("no station can be at {station}");
-            return Err(ScenarioError::at(["--sim-ether"], why)
+            return Err(ConfigError::at(["--sim-ether"], why)
                 .expected("a host's IPv4 address and an even port, such as 127.0.0.1:7000"));
         }
         let is_ping = program == "ping";
@@ -305,26 +304,26 @@ impl Stack {
     /// Applies settings written as `node.key=value`, such as `tcp.sack=false`.
     ///
     /// # Errors
-    /// A [`ScenarioError`] where one names no node of this stack.
-    pub fn set(&mut self, sets: &[String]) -> Result<(), ScenarioError> {
+    /// A [`ConfigError`] where one names no node of this stack.
+    pub fn set(&mut self, sets: &[String]) -> Result<(), ConfigError> {
         for text in sets {
             let place = || ErrorPlace::Set(text.clone());
             let (path, value) = assignment(text)?;
             let [node, keys @ .., last] = path.as_slice() else {
-                return Err(ScenarioError::new("no key")
+                return Err(ConfigError::new("no key")
                     .in_place(place())
                     .expected("NODE.KEY=VALUE, such as tcp.sack=false"));
             };
             let known = self.layers();
             if !known.contains(node) {
-                return Err(ScenarioError::unknown(std::iter::empty::<&str>(), "layer", node, &known).in_place(place()));
+                return Err(ConfigError::unknown(std::iter::empty::<&str>(), "layer", node, &known).in_place(place()));
             }
             let mut table = self.host.settings.entry((*node).to_owned()).or_default();
             for key in keys {
                 let inner = table.entry((*key).to_owned()).or_insert_with(|| toml::Table::new().into());
                 table = inner
                     .as_table_mut()
-                    .ok_or_else(|| ScenarioError::at(&path, format!("{key:?} is no table")).in_place(place()))?;
+                    .ok_or_else(|| ConfigError::at(&path, format!("{key:?} is no table")).in_place(place()))?;
             }
             table.insert((*last).to_owned(), value);
         }
@@ -349,12 +348,12 @@ impl Stack {
     /// The graph.
     ///
     /// # Errors
-    /// A [`ScenarioError`] that names the setting which is wrong.
-    fn build(&self, program: Box<dyn Protocol>, seed: u64) -> Result<(Graph, DeviceId), ScenarioError> {
+    /// A [`ConfigError`] that names the setting which is wrong.
+    fn build(&self, program: Box<dyn Protocol>, seed: u64) -> Result<(Graph, DeviceId), ConfigError> {
         let nodes = vec![(self.program.as_str(), program)];
         let (graph, devices) = self.graph(nodes, seed)?;
         let device = devices.get(&self.device).copied();
-        let device = device.ok_or_else(|| ScenarioError::new("the stack stands on no device"))?;
+        let device = device.ok_or_else(|| ConfigError::new("the stack stands on no device"))?;
         Ok((graph, device))
     }
 }
@@ -365,12 +364,12 @@ impl Stack {
         &self,
         nodes: Vec<(&str, Box<dyn Protocol>)>,
         seed: u64,
-    ) -> Result<(Graph, BTreeMap<String, DeviceId>), ScenarioError> {
+    ) -> Result<(Graph, BTreeMap<String, DeviceId>), ConfigError> {
         kumiki_lab::experiment::graph_of_host(&self.host, nodes, seed).map_err(|fault| self.locate(fault))
     }
 
     /// A fault with the setting that it is about.
-    fn locate(&self, fault: ScenarioError) -> ScenarioError {
+    fn locate(&self, fault: ConfigError) -> ConfigError {
         let path: Vec<&str> = fault.path().iter().map(String::as_str).collect();
         let is_it = |text: &&String| assignment(text).is_ok_and(|(set, _)| set == path);
         match self.sets.iter().rev().find(is_it) {
@@ -384,9 +383,9 @@ impl Stack {
 }
 
 /// `a.b=value`: the path, and the value as TOML writes it, or else as text.
-fn assignment(text: &str) -> Result<(Vec<&str>, toml::Value), ScenarioError> {
+fn assignment(text: &str) -> Result<(Vec<&str>, toml::Value), ConfigError> {
     let Some((name, written)) = text.split_once('=') else {
-        return Err(ScenarioError::new("no \"=\"").in_place(ErrorPlace::Set(text.to_owned())).expected("NAME=VALUE"));
+        return Err(ConfigError::new("no \"=\"").in_place(ErrorPlace::Set(text.to_owned())).expected("NAME=VALUE"));
     };
     let written = written.trim();
     let value = Node::parse_value(written, Origin::Set(0))
@@ -397,8 +396,8 @@ fn assignment(text: &str) -> Result<(Vec<&str>, toml::Value), ScenarioError> {
 /// What goes wrong on the line, from `key=value` of what a scenario has as `impair`, such as `loss=0.05`.
 ///
 /// # Errors
-/// A [`ScenarioError`] where there is no such key, or the value is none for it.
-pub fn impair(texts: &[String]) -> Result<Option<FrameImpair>, ScenarioError> {
+/// A [`ConfigError`] where there is no such key, or the value is none for it.
+pub fn impair(texts: &[String]) -> Result<Option<FrameImpair>, ConfigError> {
     let mut table = toml::Table::new();
     for text in texts {
         let (path, value) = assignment(text)?;
@@ -487,7 +486,7 @@ pub struct Line {
 pub enum LiveError {
     /// Something on the command line is wrong.
     #[error("{0}")]
-    Input(#[from] ScenarioError),
+    Input(#[from] ConfigError),
     /// The graph is not complete.
     #[error("{0}")]
     Start(#[from] kumiki_io::CannotStart),
@@ -753,7 +752,7 @@ pub fn uncaptured(path: &Path, why: CaptureError) -> LiveError {
     if let CaptureError::Io(why) = why {
         return place("--pcap", path, refusal::Access::Write)(why);
     }
-    ScenarioError::new(format!("--pcap {}: {why}", path.display())).into()
+    ConfigError::new(format!("--pcap {}: {why}", path.display())).into()
 }
 
 /// Has standard error say, once, that captures have ended, and why: standard output may be a line or JSON.

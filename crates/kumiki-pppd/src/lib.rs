@@ -26,7 +26,7 @@ use kumiki_ppp::hdlc::{self, Hdlc};
 use kumiki_ppp::ppp_daemon::{self, Kind, Phase, PppDaemon};
 use kumiki_wire::ppp::ppp::protocol;
 
-use kumiki_lab::scenario::ScenarioError;
+use kumiki_lab::scenario::ConfigError;
 use kumiki_live::capture::Capture;
 use kumiki_live::private::CaptureBudget;
 use kumiki_live::{BATCH, LOOK, LiveError, OutputFormat, Stack, Watcher, system};
@@ -435,7 +435,7 @@ struct Assembled {
 
 fn assemble(user: &mut Use<'_>, options: &Options, captures: &CaptureBudget) -> Result<Assembled, LiveError> {
     let daemon =
-        PppDaemon::new(options.daemon.clone()).map_err(|why| LiveError::Input(ScenarioError::new(why.to_string())))?;
+        PppDaemon::new(options.daemon.clone()).map_err(|why| LiveError::Input(ConfigError::new(why.to_string())))?;
     let mut stack = layers(user, options);
     stack.set(&options.set)?;
     let seed = unguessable().map_err(system("no random number for the stack's secrets"))?;
@@ -486,7 +486,7 @@ fn recorded(line: Line, prefix: Option<&Path>) -> Result<Box<dyn RealDevice>, Li
 }
 
 fn missing(name: &str) -> LiveError {
-    LiveError::Input(ScenarioError::new(format!("the stack has no {name}")))
+    LiveError::Input(ConfigError::new(format!("the stack has no {name}")))
 }
 
 /// Where the nodes are.
@@ -638,7 +638,7 @@ impl Session<'_, '_> {
         };
         if let Some((local, remote)) = self.ipv4.filter(|_| !self.has_begun) {
             let (Some(local), Some(remote)) = (local.ip(), remote.ip()) else {
-                let why = ScenarioError::new("IPv4 has come up, and no address was agreed on for one of the ends")
+                let why = ConfigError::new("IPv4 has come up, and no address was agreed on for one of the ends")
                     .expected("LOCAL:REMOTE, as in 10.7.0.1:10.7.0.2");
                 self.failed = Some(LiveError::Input(why));
                 return true;

@@ -18,7 +18,7 @@ create_exception!(
     "Results cannot be written, gone on with, or put together: says which file, and why."
 );
 
-pub(crate) fn fault(fault: &kumiki_lab::scenario::ScenarioError) -> PyErr {
+pub(crate) fn fault(fault: &kumiki_config::ConfigError) -> PyErr {
     ScenarioError::new_err(fault.to_string())
 }
 

@@ -26,9 +26,10 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::virtual_time::Virtual;
-use kumiki_lab::scenario::ScenarioError;
-use kumiki_lab::scenario::quantity;
-use kumiki_lab::scenario::tree::{Entry, Node, Origin, Source, Value};
+use kumiki_config::error::quantity;
+use kumiki_config::tree::{Entry, Node, Origin, Source, Value};
+use kumiki_lab::scenario::ConfigError;
+use kumiki_lab::scenario::ScenarioKeys;
 
 /// The settings of a script.
 #[derive(Clone, PartialEq, Debug)]
@@ -101,7 +102,7 @@ impl LinuxTerms {
     }
 }
 
-fn span(text: &str) -> Result<Duration, ScenarioError> {
+fn span(text: &str) -> Result<Duration, ConfigError> {
     quantity(&["linux", "tolerance"], text)
 }
 
@@ -159,23 +160,23 @@ impl Header {
     ///
     /// # Errors
     /// What is wrong, at its line of `file`.
-    pub(super) fn read(file: &str, text: &str) -> Result<Self, ScenarioError> {
+    pub(super) fn read(file: &str, text: &str) -> Result<Self, ConfigError> {
         let root = Node::parse(text).map_err(|fault| fault.in_file(file))?;
-        let source = Source { file, root: &root, sets: &[] };
+        let source = Source { keys: &ScenarioKeys, ..Source::new(file, &root) };
         let header = Self::of(&root, &source).map_err(|fault| source.locate(fault))?;
         Virtual::new(&header).map_err(|fault| source.locate(fault))?;
         Ok(header)
     }
 
-    fn of(root: &Node, source: &Source<'_>) -> Result<Self, ScenarioError> {
+    fn of(root: &Node, source: &Source<'_>) -> Result<Self, ConfigError> {
         let raw: Raw = source.read(root, &[])?;
         if raw.ip != 4 && raw.ip != 6 {
-            let fault = ScenarioError::at(["ip"], "there is no such version of IP here");
+            let fault = ConfigError::at(["ip"], "there is no such version of IP here");
             return Err(fault.expected("4 or 6"));
         }
         let least = if raw.ip == 4 { 68 } else { 1280 };
         if raw.mtu < least {
-            let fault = ScenarioError::at(["mtu"], "the MTU is too small");
+            let fault = ConfigError::at(["mtu"], "the MTU is too small");
             return Err(fault.expected(format!("at least {least}")));
         }
         let linux = match root.child("linux") {
@@ -183,7 +184,7 @@ impl Header {
             Some(Node { value: Value::Text(text), .. }) => {
                 let why = text.strip_prefix("no: ").unwrap_or_default().trim();
                 if why.is_empty() {
-                    let fault = ScenarioError::at(["linux"], "that says nothing");
+                    let fault = ConfigError::at(["linux"], "that says nothing");
                     return Err(fault.expected("\"no: \" and the reason, or a table"));
                 }
                 Linux::No(why.to_owned())

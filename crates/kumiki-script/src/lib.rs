@@ -36,8 +36,8 @@ pub use judge::{Failure, LinePacket, ScriptOutcome};
 pub use parse::parse;
 
 use judge::{Judge, Strictness};
-use kumiki_lab::refusal::{self, Access};
-use kumiki_lab::scenario::ScenarioError;
+use kumiki_config::refusal::{self, Access};
+use kumiki_lab::scenario::ConfigError;
 
 /// How the names of scripts end.
 pub const ENDING: &str = "script";
@@ -104,7 +104,7 @@ fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
 ///
 /// # Errors
 /// A setting is wrong.
-pub fn run(script: &Script, record: bool) -> Result<ScriptOutcome, ScenarioError> {
+pub fn run(script: &Script, record: bool) -> Result<ScriptOutcome, ConfigError> {
     let stack = virtual_time::Virtual::new(&script.header)?;
     let strict =
         Strictness { tolerance: Duration::ZERO, windows: true, push: true, quick_acks: false, resets: true, record };

@@ -11,7 +11,7 @@ use super::notation::{Call, Connection, ProgramEvent, StackView};
 use super::packet::{peer, stack_address};
 use super::subject::Subject;
 use super::user::User;
-use kumiki_lab::scenario::{self, ScenarioError};
+use kumiki_lab::scenario::{self, ConfigError};
 
 /// The program's node and the devices.
 const USER: &str = "user";
@@ -34,7 +34,7 @@ impl Virtual {
     ///
     /// # Errors
     /// A setting is wrong.
-    pub(super) fn new(header: &Header) -> Result<Self, ScenarioError> {
+    pub(super) fn new(header: &Header) -> Result<Self, ConfigError> {
         let ip = if header.v6 { "ipv6" } else { "ip" };
         let prefix = if header.v6 { 64 } else { 24 };
         let mut settings = toml::Table::new();
@@ -72,7 +72,7 @@ impl Virtual {
         };
         let user = Box::new(User::new(header.v6));
         let (graph, devices) = kumiki_lab::experiment::graph_of_host(&host, vec![(USER, user)], 1)?;
-        let missing = || ScenarioError::new("the stack has no such device");
+        let missing = || ConfigError::new("the stack has no such device");
         let device = |name: &str| devices.get(name).copied().ok_or_else(missing);
         let mut stack = Self {
             line: device(LINE)?,
@@ -83,7 +83,7 @@ impl Virtual {
             now: Instant::ZERO,
             sent: VecDeque::new(),
         };
-        stack.graph.start(Instant::ZERO).map_err(|why| ScenarioError::new(why.to_string()))?;
+        stack.graph.start(Instant::ZERO).map_err(|why| ConfigError::new(why.to_string()))?;
         stack.settle();
         Ok(stack)
     }

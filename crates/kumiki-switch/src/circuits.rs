@@ -6,19 +6,19 @@ use std::collections::BTreeMap;
 use kumiki_x25::x25_switch::CircuitEnd;
 
 use super::config::{Config, Kind, Port};
-use kumiki_lab::quantity::{self, Octets};
-use kumiki_lab::scenario::ScenarioError;
+use kumiki_config::quantity::{self, Octets};
+use kumiki_lab::scenario::ConfigError;
 
 /// Looks at all ends of all circuits.
 ///
 /// # Errors
-/// A [`ScenarioError`] at the end that cannot be.
-pub(super) fn check(config: &Config) -> Result<(), ScenarioError> {
+/// A [`ConfigError`] at the end that cannot be.
+pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
     let mut taken = BTreeMap::new();
     for (number, places) in config.switch.circuits.iter().enumerate() {
         for (key, place) in ["a", "b"].into_iter().zip(places) {
             let number = number.to_string();
-            let fault = |why: String| ScenarioError::at(["circuit", &number, key], why);
+            let fault = |why: String| ConfigError::at(["circuit", &number, key], why);
             let name = format!("{}:{}", place.port, place.channel);
             let of = config.ports.iter().find(|port| port.name == place.port);
             if let Some(port) = of
@@ -77,7 +77,7 @@ fn permanent(port: &Port) -> impl Iterator<Item = (&str, &toml::Value)> {
 }
 
 /// Whether somebody sets up each circuit over XOT: we, or a peer that can call.
-fn called(port: &Port) -> Result<(), ScenarioError> {
+fn called(port: &Port) -> Result<(), ConfigError> {
     let Kind::Xot { listen: None, .. } = &port.kind else {
         return Ok(());
     };
@@ -85,7 +85,7 @@ fn called(port: &Port) -> Result<(), ScenarioError> {
         if table.get("peer").is_none() {
             let path = ["port", &port.name, "xot", "permanent", channel];
             let why = "without a peer the peer sets it up, and no calls come in by this port";
-            return Err(ScenarioError::at(path, why).expected("`peer` here, or `listen` of the port"));
+            return Err(ConfigError::at(path, why).expected("`peer` here, or `listen` of the port"));
         }
     }
     Ok(())
@@ -93,7 +93,7 @@ fn called(port: &Port) -> Result<(), ScenarioError> {
 
 /// Whether XOT says of each permanent circuit what x25 does there: RFC 1613 section 6.5 has the ends compare that, and
 /// neither of them sees the other layer.
-fn flow(port: &Port) -> Result<(), ScenarioError> {
+fn flow(port: &Port) -> Result<(), ConfigError> {
     if !matches!(port.kind, Kind::Xot { .. }) {
         return Ok(());
     }
@@ -114,7 +114,7 @@ fn flow(port: &Port) -> Result<(), ScenarioError> {
             path.extend(own.map(|_| key));
             let why = format!("the circuit is set up with {key} = {said}, and x25 uses {of_x25} = {used} for it");
             let right = format!("{key} = {used} here, or {of_x25} = {said} in x25 of the port");
-            return Err(ScenarioError::at(path, why).expected(right));
+            return Err(ConfigError::at(path, why).expected(right));
         }
     }
     Ok(())

@@ -20,9 +20,9 @@ use kumiki_x25::x25_switch::{self, CircuitEnd, Rewrite, Route};
 use kumiki_x25::xot::DEFAULT_TIMEOUT;
 use serde::Deserialize;
 
-use kumiki_lab::quantity;
-use kumiki_lab::scenario::ScenarioError;
-use kumiki_lab::scenario::tree::{Node, Source};
+use kumiki_config::quantity;
+use kumiki_config::tree::{Node, Source};
+use kumiki_lab::scenario::ConfigError;
 use kumiki_live::Network;
 
 /// The port of XOT.
@@ -204,10 +204,10 @@ const KINDS: [&str; 4] = ["xot", "lapb", "tun", "packets"];
 /// Reads the text of `file`, and builds everything once to see whether it can be.
 ///
 /// # Errors
-/// A [`ScenarioError`] with line, key and value.
-pub fn parse(file: &str, text: &str) -> Result<Config, ScenarioError> {
+/// A [`ConfigError`] with line, key and value.
+pub fn parse(file: &str, text: &str) -> Result<Config, ConfigError> {
     let root = Node::parse(text).map_err(|fault| fault.in_file(file))?;
-    let source = Source { file, root: &root, sets: &[] };
+    let source = Source::new(file, &root);
     let read: File = source.read(&root, &[]).map_err(|fault| source.locate(fault))?;
     let config = understand(read).map_err(|fault| source.locate(fault))?;
     for port in &config.ports {
@@ -219,7 +219,7 @@ pub fn parse(file: &str, text: &str) -> Result<Config, ScenarioError> {
 }
 
 /// Whether no two ports listen at one place: the second could not begin.
-fn listeners(ports: &[Port]) -> Result<(), ScenarioError> {
+fn listeners(ports: &[Port]) -> Result<(), ConfigError> {
     let at = |port: &Port| match &port.kind {
         Kind::Xot { listen, .. } => listen.filter(|at| at.port() != 0),
         Kind::Lapb { .. } | Kind::Tun(_) | Kind::Packets(_) => None,
@@ -232,7 +232,7 @@ fn listeners(ports: &[Port]) -> Result<(), ScenarioError> {
         let other = others.filter_map(|it| Some((it, at(it)?))).find(|(_, other)| collide(own, *other));
         if let Some((other, at)) = other {
             let why = format!("port {:?} listens at {at}, where this one would", other.name);
-            return Err(ScenarioError::at(["port", &port.name, "listen"], why).expected("another address or port"));
+            return Err(ConfigError::at(["port", &port.name, "listen"], why).expected("another address or port"));
         }
     }
     Ok(())
@@ -246,14 +246,14 @@ fn collide(a: SocketAddr, b: SocketAddr) -> bool {
     a.port() == b.port() && (a.ip() == b.ip() || covers(a.ip(), b.ip()) || covers(b.ip(), a.ip()))
 }
 
-fn understand(file: File) -> Result<Config, ScenarioError> {
+fn understand(file: File) -> Result<Config, ConfigError> {
     let mut ports = Vec::new();
     for (name, table) in file.port {
         let port = port(&name, table).map_err(|fault| fault.under(&["port", &name]))?;
         ports.push(port);
     }
     if ports.is_empty() {
-        return Err(ScenarioError::at(["port"], "there is no port").expected("a table [port.NAME] for each"));
+        return Err(ConfigError::at(["port"], "there is no port").expected("a table [port.NAME] for each"));
     }
     let names: Vec<String> = ports.iter().map(|port| port.name.clone()).collect();
     let mut routes = Vec::new();
@@ -285,29 +285,29 @@ fn understand(file: File) -> Result<Config, ScenarioError> {
             switch.retry = quantity_at(&["switch", "retry"], &text)?;
         }
         if switch.retry.is_zero() || switch.max_calls == 0 {
-            return Err(ScenarioError::at(["switch"], "`most` or `retry` is 0").expected("more than that"));
+            return Err(ConfigError::at(["switch"], "`most` or `retry` is 0").expected("more than that"));
         }
     }
     Ok(Config { ports, switch })
 }
 
-fn quantity_at(path: &[&str], text: &str) -> Result<Duration, ScenarioError> {
-    quantity::parse(text).map_err(|why| ScenarioError::quantity(path, &why))
+fn quantity_at(path: &[&str], text: &str) -> Result<Duration, ConfigError> {
+    quantity::parse(text).map_err(|why| ConfigError::quantity(path, &why))
 }
 
-fn read_as<T: FromStr>(key: &str, text: &str, expected: &str) -> Result<T, ScenarioError> {
-    let wrong = |_| ScenarioError::at([key], format!("invalid value {text:?}")).expected(expected);
+fn read_as<T: FromStr>(key: &str, text: &str, expected: &str) -> Result<T, ConfigError> {
+    let wrong = |_| ConfigError::at([key], format!("invalid value {text:?}")).expected(expected);
     text.parse().map_err(wrong)
 }
 
 /// An address, with XOT's port where it has none.
-fn local(key: &str, text: &str) -> Result<SocketAddr, ScenarioError> {
+fn local(key: &str, text: &str) -> Result<SocketAddr, ConfigError> {
     let ip = text.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, XOT));
     ip.or_else(|_| read_as(key, text, "an address of this host, such as \"0.0.0.0:1998\""))
 }
 
 /// A host by name or address, with XOT's port where it says none.
-fn host(path: &[&str], text: &str) -> Result<SocketAddr, ScenarioError> {
+fn host(path: &[&str], text: &str) -> Result<SocketAddr, ConfigError> {
     if let Ok(address) = text.parse() {
         return Ok(address);
     }
@@ -318,28 +318,28 @@ fn host(path: &[&str], text: &str) -> Result<SocketAddr, ScenarioError> {
     };
     let address = found.ok().and_then(|mut all| all.next());
     address.ok_or_else(|| {
-        ScenarioError::at(path, format!("{text:?} has no address"))
+        ConfigError::at(path, format!("{text:?} has no address"))
             .expected("a host, such as \"192.0.2.7\" or \"router.example:1998\"")
     })
 }
 
-fn port(name: &str, table: PortTable) -> Result<Port, ScenarioError> {
+fn port(name: &str, table: PortTable) -> Result<Port, ConfigError> {
     let clean = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     // The switch itself is a layer of that name.
     if name.is_empty() || name == "switch" || !name.chars().all(clean) {
         let why = format!("{name:?} cannot be a port's name");
-        return Err(ScenarioError::new(why).expected("letters, digits, - and _, and not \"switch\""));
+        return Err(ConfigError::new(why).expected("letters, digits, - and _, and not \"switch\""));
     }
     let only = |key: &str, is_there: bool, kinds: &str| {
         if is_there {
             let why = format!("a port of kind {:?} has none", table.kind);
-            return Err(ScenarioError::at([key], why).expected(format!("this with kind {kinds}")));
+            return Err(ConfigError::at([key], why).expected(format!("this with kind {kinds}")));
         }
         Ok(())
     };
     let is = |kind: &str| table.kind == kind;
     if !KINDS.contains(&table.kind.as_str()) {
-        return Err(ScenarioError::unknown(["kind"], "kind of port", &table.kind, &KINDS));
+        return Err(ConfigError::unknown(["kind"], "kind of port", &table.kind, &KINDS));
     }
     only("listen", table.listen.is_some() && !is("xot"), "xot")?;
     only("peers", table.peers.is_some() && !is("xot"), "xot")?;
@@ -353,12 +353,12 @@ fn port(name: &str, table: PortTable) -> Result<Port, ScenarioError> {
     Ok(Port { name: name.to_owned(), kind, x25: table.x25, lapb: table.lapb, xot: table.xot })
 }
 
-fn xot(table: &PortTable) -> Result<Kind, ScenarioError> {
+fn xot(table: &PortTable) -> Result<Kind, ConfigError> {
     let listen = table.listen.as_deref().map(|text| local("listen", text));
     let mut hosts = Vec::new();
     for (number, text) in &table.hosts {
         let prefix = Number::or_none(number).map_err(|why| {
-            ScenarioError::at(["hosts", number], format!("{number:?} is not a number: {why}"))
+            ConfigError::at(["hosts", number], format!("{number:?} is not a number: {why}"))
                 .expected("the beginning of a number, such as \"2342\"")
         })?;
         hosts.push((prefix, host(&["hosts", number], text)?));
@@ -367,23 +367,24 @@ fn xot(table: &PortTable) -> Result<Kind, ScenarioError> {
         hosts.push((Number::NONE, host(&["host"], text)?));
     }
     if hosts.is_empty() && listen.is_none() {
-        return Err(ScenarioError::new("nobody can be called by it, and nobody can call")
-            .expected("`listen`, `host` or `hosts`"));
+        return Err(
+            ConfigError::new("nobody can be called by it, and nobody can call").expected("`listen`, `host` or `hosts`")
+        );
     }
     let peers = table.peers.as_deref().map(peers).transpose()?;
     if peers.is_some() && listen.is_none() {
         return Err(
-            ScenarioError::at(["peers"], "nobody can call by this port").expected("`listen` beside it, or no `peers`")
+            ConfigError::at(["peers"], "nobody can call by this port").expected("`listen` beside it, or no `peers`")
         );
     }
     Ok(Kind::Xot { listen: listen.transpose()?, peers, hosts })
 }
 
 /// Who may call.
-fn peers(texts: &[String]) -> Result<Vec<Network>, ScenarioError> {
+fn peers(texts: &[String]) -> Result<Vec<Network>, ConfigError> {
     // Whoever has taken the last one out wants nobody, or everybody: that is not for us to say.
     if texts.is_empty() {
-        return Err(ScenarioError::at(["peers"], "this lets nobody in").expected(
+        return Err(ConfigError::at(["peers"], "this lets nobody in").expected(
             "addresses and networks, such as \"192.0.2.0/24\"; for nobody no `listen`, and for everybody no `peers`",
         ));
     }
@@ -392,7 +393,7 @@ fn peers(texts: &[String]) -> Result<Vec<Network>, ScenarioError> {
             text.parse::<IpAddr>().map(|address| Network { address, prefix: if address.is_ipv4() { 32 } else { 128 } });
         whole.or_else(|_| {
             text.parse().map_err(|_| {
-                ScenarioError::at(["peers", &number.to_string()], format!("{text:?} is not a network"))
+                ConfigError::at(["peers", &number.to_string()], format!("{text:?} is not a network"))
                     .expected("an address, or one with a prefix, such as \"192.0.2.0/24\"")
             })
         })
@@ -400,7 +401,7 @@ fn peers(texts: &[String]) -> Result<Vec<Network>, ScenarioError> {
     peers.collect()
 }
 
-fn on(table: &PortTable) -> Result<Kind, ScenarioError> {
+fn on(table: &PortTable) -> Result<Kind, ConfigError> {
     const LAPB: &str = "\"tap:NAME\", \"udp:LOCAL,REMOTE\", or a line such as \"listen:PATH\"";
     const PACKETS: &str = "a line such as \"listen:PATH\", \"unix:PATH\" or \"tty:PATH\"";
     let expected = match table.kind.as_str() {
@@ -409,9 +410,9 @@ fn on(table: &PortTable) -> Result<Kind, ScenarioError> {
         _ => PACKETS,
     };
     let Some(text) = &table.on else {
-        return Err(ScenarioError::new("the key \"on\" is missing").expected(expected));
+        return Err(ConfigError::new("the key \"on\" is missing").expected(expected));
     };
-    let wrong = |why: &str| ScenarioError::at(["on"], why.to_owned()).expected(expected);
+    let wrong = |why: &str| ConfigError::at(["on"], why.to_owned()).expected(expected);
     let on: PortCarrier = text.parse().map_err(|why: String| wrong(&why))?;
     match (table.kind.as_str(), on) {
         ("lapb", PortCarrier::Line(line)) if table.frames.as_deref() != Some("ethernet") => {
@@ -426,7 +427,7 @@ fn on(table: &PortTable) -> Result<Kind, ScenarioError> {
                 Some(other) => {
                     let why = format!("{other:?} is not what is in these frames");
                     let right = if is_tap { "\"ethernet\"" } else { "\"ethernet\" or \"bare\"" };
-                    return Err(ScenarioError::at(["frames"], why).expected(right));
+                    return Err(ConfigError::at(["frames"], why).expected(right));
                 }
             };
             Ok(Kind::Lapb { on, ethernet })
@@ -437,22 +438,22 @@ fn on(table: &PortTable) -> Result<Kind, ScenarioError> {
     }
 }
 
-fn known(key: &str, number: usize, name: &str, names: &[String]) -> Result<(), ScenarioError> {
+fn known(key: &str, number: usize, name: &str, names: &[String]) -> Result<(), ConfigError> {
     if names.iter().any(|it| it == name) {
         return Ok(());
     }
     let path = [key.to_owned(), number.to_string()];
-    Err(ScenarioError::unknown(path, "port", name, names))
+    Err(ConfigError::unknown(path, "port", name, names))
 }
 
-fn digits(key: &str, text: &str) -> Result<Number, ScenarioError> {
+fn digits(key: &str, text: &str) -> Result<Number, ConfigError> {
     Number::or_none(text).map_err(|_| {
-        ScenarioError::at([key], format!("{text:?} is not a number"))
+        ConfigError::at([key], format!("{text:?} is not a number"))
             .expected("up to 15 digits, such as \"2342\"; none at all is every number")
     })
 }
 
-fn route(table: RouteTable, ports: &[Port], names: &[String]) -> Result<Route, ScenarioError> {
+fn route(table: RouteTable, ports: &[Port], names: &[String]) -> Result<Route, ConfigError> {
     for (key, list) in [("to", &table.to), ("from", &table.from)] {
         for (number, name) in list.iter().enumerate() {
             known(key, number, name, names)?;
@@ -462,18 +463,18 @@ fn route(table: RouteTable, ports: &[Port], names: &[String]) -> Result<Route, S
         if let Some(port) = ports.iter().find(|port| port.name == *name && !port.calls()) {
             let why = format!("nobody is called by port {:?}, which only listens", port.name);
             let path = ["to".to_owned(), number.to_string()];
-            return Err(ScenarioError::at(path, why).expected("a port with `host` or `hosts`, or these there"));
+            return Err(ConfigError::at(path, why).expected("a port with `host` or `hosts`, or these there"));
         }
     }
     if table.to.is_empty() {
-        return Err(ScenarioError::at(["to"], "a route to nowhere").expected("the names of ports"));
+        return Err(ConfigError::at(["to"], "a route to nowhere").expected("the names of ports"));
     }
     Ok(Route {
         prefix: digits("called", &table.called)?,
         from: table.from,
         user_data: octets(&table.user_data).ok_or_else(|| {
             let why = format!("{:?} is not hexadecimal", table.user_data);
-            ScenarioError::at(["user_data"], why).expected("pairs of digits, such as \"01000000\"")
+            ConfigError::at(["user_data"], why).expected("pairs of digits, such as \"01000000\"")
         })?,
         to: table.to,
         called: Rewrite { strip: table.strip, prepend: digits("prepend", &table.prepend)? },
@@ -496,14 +497,14 @@ fn octets(text: &str) -> Option<Vec<u8>> {
     digits.chunks(2).map(pair).collect()
 }
 
-fn place(text: &str, names: &[String]) -> Result<CircuitEnd, ScenarioError> {
+fn place(text: &str, names: &[String]) -> Result<CircuitEnd, ConfigError> {
     let wrong = || {
-        ScenarioError::new(format!("{text:?} names no channel of a port"))
+        ConfigError::new(format!("{text:?} names no channel of a port"))
             .expected("a port and a channel from 1 to 4095, such as \"paris:1\"")
     };
     let (port, channel) = text.rsplit_once(':').ok_or_else(wrong)?;
     if !names.iter().any(|it| it == port) {
-        return Err(ScenarioError::unknown(core::iter::empty::<&str>(), "port", port, names));
+        return Err(ConfigError::unknown(core::iter::empty::<&str>(), "port", port, names));
     }
     let channel = channel.parse().ok().filter(|it| (1..=4095).contains(it));
     Ok(CircuitEnd { port: port.to_owned(), channel: channel.ok_or_else(wrong)? })

@@ -11,7 +11,7 @@ use kumiki_io::{
 use super::callers::Callers;
 use super::config::{Kind, Port, PortCarrier};
 use kumiki_lab::experiment::node_of;
-use kumiki_lab::scenario::ScenarioError;
+use kumiki_lab::scenario::ConfigError;
 use kumiki_live::{LiveError, system};
 
 /// The most octets of a call that wait for a peer that does not read: two packets of the largest size.
@@ -51,8 +51,8 @@ fn unless(table: &mut toml::Table, key: &str, value: impl Into<toml::Value>) {
 /// without a packet for `timeout`, unless the port says.
 ///
 /// # Errors
-/// A [`ScenarioError`] whose path leads to the setting.
-pub(super) fn nodes(port: &Port, listens: Option<SocketAddr>, timeout: Duration) -> Result<Vec<Layer>, ScenarioError> {
+/// A [`ConfigError`] whose path leads to the setting.
+pub(super) fn nodes(port: &Port, listens: Option<SocketAddr>, timeout: Duration) -> Result<Vec<Layer>, ConfigError> {
     let mut layers: Vec<Layer> = Vec::new();
     let lower = |what: &str| format!("{}.{what}", port.name);
     let mut x25 = port.x25.clone();
@@ -65,14 +65,12 @@ pub(super) fn nodes(port: &Port, listens: Option<SocketAddr>, timeout: Duration)
     };
     if let Some(other) = x25.get("over").filter(|it| it.as_str() != Some(over)) {
         let why = format!("{other} is not what a port of this kind is over");
-        return Err(
-            ScenarioError::at(["port", &port.name, "x25", "over"], why).expected(format!("nothing, or {over:?}"))
-        );
+        return Err(ConfigError::at(["port", &port.name, "x25", "over"], why).expected(format!("nothing, or {over:?}")));
     }
     unless(&mut x25, "over", over);
     if over != "link" && x25.contains_key("idle") {
         let why = "a port of this kind has no link that could be ended and asked for again";
-        return Err(ScenarioError::at(["port", &port.name, "x25", "idle"], why)
+        return Err(ConfigError::at(["port", &port.name, "x25", "idle"], why)
             .expected("this with kind \"lapb\", and nothing here"));
     }
     let mut add = |name: String, kind: &'static str, table: &toml::Table, below: &str| {
@@ -80,7 +78,7 @@ pub(super) fn nodes(port: &Port, listens: Option<SocketAddr>, timeout: Duration)
         let node =
             node_of(kind, table, &[below.to_owned()]).map_err(|fault| fault.under(&["port", &port.name, key]))?;
         layers.push((name, kind, node));
-        Ok::<(), ScenarioError>(())
+        Ok::<(), ConfigError>(())
     };
     let device = lower("device");
     match &port.kind {

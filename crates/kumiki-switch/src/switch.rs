@@ -24,7 +24,7 @@ use super::callers::Callers;
 use super::config::{Config, Kind as PortKind, Port, PortCarrier};
 use super::ports::{self, HELD, RECEIVE_BUFFER};
 use kumiki_lab::capture::Stream;
-use kumiki_lab::scenario::ScenarioError;
+use kumiki_lab::scenario::ConfigError;
 use kumiki_live::allowance::Allowances;
 use kumiki_live::capture::Capture;
 use kumiki_live::descriptors::{AffordableLimits, DescriptorCost};
@@ -316,7 +316,7 @@ fn begin_capture(
         packets.iter().map(|(upper, lower)| (upper.as_str(), "x25", lower.as_str())).collect();
     let begun = Capture::begin(path, captures, |file| Stream::several(graph, &taps, (file, captures.snaplen())));
     let capture = begun.map_err(|why| uncaptured(path, why))?;
-    let none = || ScenarioError::new(format!("--pcap {}: --max-pcap leaves no room for it", path.display()));
+    let none = || ConfigError::new(format!("--pcap {}: --max-pcap leaves no room for it", path.display()));
     Ok(Some(capture.ok_or_else(none)?))
 }
 

@@ -44,7 +44,7 @@ use std::path::Path;
 use kumiki_graph::Instant;
 use kumiki_lab::experiment::{LiveWorld, RealHost};
 use kumiki_lab::laboratory::Laboratory;
-use kumiki_lab::scenario::{Choice, Document, Point, ScenarioError};
+use kumiki_lab::scenario::{Choice, ConfigError, Document, Point};
 use kumiki_net::sim::{self, HostBetween, Net, NetworkModel, SimError};
 use kumiki_net::tcp::config::Config;
 use kumiki_octets::Message;
@@ -55,14 +55,14 @@ use kumiki_octets::Message;
 pub enum TestbedError {
     /// Something is wrong with the scenario, or with what was [set](Testbed::set) in it.
     #[error("{0}")]
-    Scenario(ScenarioError),
+    Scenario(ConfigError),
     /// A host of it cannot have programs.
     #[error("{0}")]
     Host(SimError),
 }
 
-impl From<ScenarioError> for TestbedError {
-    fn from(fault: ScenarioError) -> Self {
+impl From<ConfigError> for TestbedError {
+    fn from(fault: ConfigError) -> Self {
         Self::Scenario(fault)
     }
 }
@@ -155,7 +155,7 @@ impl Testbed {
         Ok(())
     }
 
-    fn point(&self) -> Result<Point, ScenarioError> {
+    fn point(&self) -> Result<Point, ConfigError> {
         self.document.first_checked(&self.choice, |point| Laboratory::live(point).map(drop)).map(|first| first.point)
     }
 
@@ -164,13 +164,13 @@ impl Testbed {
         std::sync::Arc::make_mut(&mut point.scenario).run.seed = seed;
         let world = Laboratory::live(&point).map_err(|fault| point.locate(fault))?;
         if world.real().is_empty() {
-            let fault = ScenarioError::at(["host"], "no program is at any host")
-                .expected("Testbed::at with the names of hosts");
+            let fault =
+                ConfigError::at(["host"], "no program is at any host").expected("Testbed::at with the names of hosts");
             return Err(point.locate(fault).into());
         }
         if let Some(host) = world.real().iter().find(|it| it.real.is_ethernet()) {
             let path = ["host", &host.name, "real"];
-            let fault = ScenarioError::at(
+            let fault = ConfigError::at(
                 path,
                 "frames of Ethernet of this machine or of a socket, which are not in virtual time",
             );

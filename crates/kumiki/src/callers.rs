@@ -3,8 +3,8 @@
 use core::str::FromStr;
 
 use clap::Args;
-use kumiki_lab::quantity::Octets;
-use kumiki_lab::scenario::ScenarioError;
+use kumiki_config::quantity::Octets;
+use kumiki_lab::scenario::ConfigError;
 use kumiki_live::memory::LEAST;
 use kumiki_live::private::SHORTEST;
 use kumiki_live::{Duration, admission};
@@ -73,7 +73,7 @@ pub(crate) fn memory(text: &str) -> Result<u64, Stop> {
     let octets = option::<Octets>("--memory", text)?.count();
     if octets < LEAST {
         let why = format!("{text:?} is not enough for anybody to be served");
-        return Err(ScenarioError::at(["--memory"], why).expected(format!("{} or more", Octets::new(LEAST))).into());
+        return Err(ConfigError::at(["--memory"], why).expected(format!("{} or more", Octets::new(LEAST))).into());
     }
     Ok(octets)
 }
@@ -83,9 +83,7 @@ pub(crate) fn pcap_most(text: &str) -> Result<u64, Stop> {
     let octets = option::<Octets>("--max-pcap", text)?.count();
     if octets < SHORTEST {
         let why = format!("{text:?} is not enough for a capture to begin");
-        return Err(ScenarioError::at(["--max-pcap"], why)
-            .expected(format!("{} or more", Octets::new(SHORTEST)))
-            .into());
+        return Err(ConfigError::at(["--max-pcap"], why).expected(format!("{} or more", Octets::new(SHORTEST))).into());
     }
     Ok(octets)
 }

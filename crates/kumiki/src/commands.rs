@@ -4,12 +4,12 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use kumiki_config::refusal::{self, Access};
+pub(crate) use kumiki_config::shown::{line as shown, lines as lines_shown};
 use kumiki_lab::laboratory::Laboratory;
-use kumiki_lab::refusal::{self, Access};
 use kumiki_lab::reproduce::Runner as _;
 use kumiki_lab::rows::{OutputError, RowError};
-use kumiki_lab::scenario::{Choice, Document, First, Point, ScenarioError};
-pub(crate) use kumiki_lab::shown::{line as shown, lines as lines_shown};
+use kumiki_lab::scenario::{Choice, ConfigError, Document, First, Point};
 
 use kumiki_pcapng::CaptureError;
 
@@ -49,8 +49,8 @@ pub(crate) enum Stop {
     },
 }
 
-impl From<ScenarioError> for Stop {
-    fn from(fault: ScenarioError) -> Self {
+impl From<ConfigError> for Stop {
+    fn from(fault: ConfigError) -> Self {
         // The input can be read; it is what it describes that cannot run.
         if fault.is_of_topology() { Self::Failed(fault.to_string()) } else { Self::Input(fault.to_string()) }
     }
@@ -219,7 +219,7 @@ fn of_papers(documents: Vec<Document>, papers: &[u8]) -> Result<Vec<Document>, S
 /// The scenario as its first point has it, of which `check` finds nothing wrong.
 pub(crate) fn first_point(
     args: cli::Scenario,
-    check: impl Fn(&Point) -> Result<(), ScenarioError>,
+    check: impl Fn(&Point) -> Result<(), ConfigError>,
 ) -> Result<First, Stop> {
     let choice = Choice { set: args.set, quick: false, runs: None };
     Ok(Document::find(&args.name)?.first_checked(&choice, check)?)

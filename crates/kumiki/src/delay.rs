@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
+use kumiki_config::quantity::Octets;
 use kumiki_delay::{Command, Config, End, HELP, Instant};
-use kumiki_lab::quantity::Octets;
 use kumiki_live::logbook::Logbook;
 use kumiki_live::{Duration, OutputFormat};
 

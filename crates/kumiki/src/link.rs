@@ -7,10 +7,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
+use kumiki_config::quantity::Octets;
 use kumiki_delay::command::near;
 use kumiki_delay::{Change, Command, Directions, Opportunities};
 use kumiki_emulate::{Config, FAILED, INSIDE, PRESETS, Preset, WAYS};
-use kumiki_lab::quantity::Octets;
 use kumiki_live::Duration;
 
 use crate::cli::Snap;

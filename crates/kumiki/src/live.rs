@@ -2,9 +2,9 @@
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use kumiki_lab::quantity::{self, Octets, Quantity};
-use kumiki_lab::refusal::Access;
-use kumiki_lab::scenario::ScenarioError;
+use kumiki_config::quantity::{self, Octets, Quantity};
+use kumiki_config::refusal::Access;
+use kumiki_lab::scenario::ConfigError;
 use kumiki_lab::workload::talker::{Act, Begin};
 use kumiki_lab::workload::{Opening, Ping, PingConfig, Talker, TalkerConfig, Transfer};
 use kumiki_live::logbook::Logbook;
@@ -68,11 +68,11 @@ fn talk(name: &str, args: &cli::Live, begin: &cli::CallArguments, act: Act) -> R
         same_version(option, args, remote.ip())?;
     }
     if begin.write.is_some() && act == Act::Read {
-        return Err(ScenarioError::at(["--write"], "it writes nothing").expected("it without").into());
+        return Err(ConfigError::at(["--write"], "it writes nothing").expected("it without").into());
     }
     let write: Octets = option("--write", begin.write.as_deref().unwrap_or("64KiB"))?;
     if write.count() == 0 {
-        return Err(ScenarioError::at(["--write"], "writes of nothing never come to an end")
+        return Err(ConfigError::at(["--write"], "writes of nothing never come to an end")
             .expected("1 B or more")
             .into());
     }
@@ -126,7 +126,7 @@ fn group_can_be(option: &str, args: &cli::Live, group: IpAddr) -> Result<(), Sto
     } else {
         return same_version(option, args, group);
     };
-    let fault = ScenarioError::at([option], format!("{group} is {why}"));
+    let fault = ConfigError::at([option], format!("{group} is {why}"));
     Err(fault.expected(right).into())
 }
 
@@ -136,7 +136,7 @@ fn same_version(option: &str, args: &cli::Live, other: IpAddr) -> Result<(), Sto
     if other.is_ipv4() == own.is_ipv4() {
         return Ok(());
     }
-    let fault = ScenarioError::at([option], format!("{other} is of another version of IP than --addr {own}"));
+    let fault = ConfigError::at([option], format!("{other} is of another version of IP than --addr {own}"));
     Err(fault.expected("both of one version").into())
 }
 
@@ -150,7 +150,7 @@ pub(crate) fn ttcp(args: &cli::Ttcp) -> Result<(), Stop> {
     };
     if let Some(why) = why {
         let why = format!("{:?} is {why}", args.length);
-        let fault = ScenarioError::at(["--length"], why);
+        let fault = ConfigError::at(["--length"], why);
         return Err(fault.expected("1 B to 1 GiB, such as 8KiB").into());
     }
     let write = u32::try_from(length.count()).unwrap_or(u32::MAX);
@@ -179,7 +179,7 @@ pub(crate) fn ping(args: &cli::Ping) -> Result<(), Stop> {
     same_version("--to", &args.live, args.to)?;
     let most = if args.to.is_ipv4() { LONGEST_ECHO } else { LONGEST_ECHO_6 };
     if data.count() > most {
-        let fault = ScenarioError::at(["--bytes"], format!("{:?} is more than one datagram carries", args.bytes));
+        let fault = ConfigError::at(["--bytes"], format!("{:?} is more than one datagram carries", args.bytes));
         return Err(fault.expected(format!("at most {most} B")).into());
     }
     let config = PingConfig {
@@ -261,7 +261,7 @@ where
 fn check(args: &cli::Live) -> Result<(), Stop> {
     let own = args.addr;
     if own.address.is_ipv6() && args.mtu < IPV6_MTU {
-        let fault = ScenarioError::at(["--mtu"], format!("{} is less than IPv6 needs", args.mtu));
+        let fault = ConfigError::at(["--mtu"], format!("{} is less than IPv6 needs", args.mtu));
         return Err(fault.expected(format!("{IPV6_MTU} or more")).into());
     }
     let Some(linux) = args.linux else {
@@ -275,21 +275,21 @@ fn check(args: &cli::Live) -> Result<(), Stop> {
     } else {
         return Ok(());
     };
-    Err(ScenarioError::at(["--linux"], why)
+    Err(ConfigError::at(["--linux"], why)
         .expected("two addresses of one network, such as 10.9.0.1/24 beside 10.9.0.2/24")
         .into())
 }
 
 /// Reads the quantity of an option.
 pub(crate) fn option<Q: Quantity>(name: &str, text: &str) -> Result<Q, Stop> {
-    quantity::parse(text).map_err(|invalid| Stop::Input(ScenarioError::quantity([name], &invalid).to_string()))
+    quantity::parse(text).map_err(|invalid| Stop::Input(ConfigError::quantity([name], &invalid).to_string()))
 }
 
 /// Reads a time in which something is to happen: none would leave no time for it.
 pub(crate) fn some_time(name: &str, text: &str) -> Result<Duration, Stop> {
     let time: Duration = option(name, text)?;
     if time == Duration::ZERO {
-        return Err(ScenarioError::at([name], "no time at all").expected("a time such as \"10 s\"").into());
+        return Err(ConfigError::at([name], "no time at all").expected("a time such as \"10 s\"").into());
     }
     Ok(time)
 }

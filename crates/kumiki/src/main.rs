@@ -48,7 +48,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 use commands::Stop;
-use kumiki_lab::refusal::unnumbered;
+use kumiki_config::refusal::unnumbered;
 
 fn main() -> ExitCode {
     #[cfg(target_os = "linux")]

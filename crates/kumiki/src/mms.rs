@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use kumiki_config::quantity::Octets;
 use kumiki_filetransfer::osi::{self, Call, Calls, ContentsType, Initiate, MmsSettings, Operation, PutMode};
 use kumiki_filetransfer::url::Url;
-use kumiki_lab::quantity::Octets;
 
 use crate::commands::Stop;
 use crate::files::work::{self, Line, OutputManner};

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use kumiki_lab::quantity::Octets;
+use kumiki_config::quantity::Octets;
 use kumiki_lab::workload::talker::{Act, Begin};
 use kumiki_lab::workload::{Opening as Call, Ping, PingConfig, Talker, TalkerConfig, Transfer};
 use kumiki_live::logbook::Logbook;

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use kumiki_lab::quantity::Octets;
-use kumiki_lab::scenario::ScenarioError;
+use kumiki_config::quantity::Octets;
+use kumiki_lab::scenario::ConfigError;
 use kumiki_live::Network;
 use kumiki_net::host::{HostConfig, HostDriver, NullDevice, RealDevice};
 use kumiki_net::rings::{Limits, StackServer};
@@ -82,7 +82,7 @@ fn resolve(name: &str) -> std::io::Result<Vec<IpAddr>> {
 pub(crate) fn run(args: &StackArgs) -> Result<(), Stop> {
     let memory: Octets = option("--memory", &args.memory)?;
     if args.addr.iter().filter(|it| it.address.is_ipv4()).count() > 1 {
-        return Err(ScenarioError::at(["--addr"], "two addresses of IPv4").expected("one, and any of IPv6").into());
+        return Err(ConfigError::at(["--addr"], "two addresses of IPv4").expected("one, and any of IPv6").into());
     }
     let device: Box<dyn RealDevice> = match &args.tun {
         None => Box::new(NullDevice),

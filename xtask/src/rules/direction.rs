@@ -28,7 +28,7 @@ const fn only(name: &'static str, alone: &'static [&'static str]) -> MayUse {
     MayUse { name, with_below: &[], alone }
 }
 
-const MAY_USE: [MayUse; 41] = [
+const MAY_USE: [MayUse; 42] = [
     only("kumiki-octets", &[]),
     // What primitives and PDUs of OSI both carry, so that the two that follow need not know each other.
     only("kumiki-osi-service", &["kumiki-octets"]),
@@ -37,6 +37,8 @@ const MAY_USE: [MayUse; 41] = [
     // What configurations say of their fields; no protocol.
     only("kumiki-settings-derive", &[]),
     only("kumiki-settings", &["kumiki-graph", "kumiki-settings-derive"]),
+    // What people write, whoever reads it: the laboratory or a service.
+    MayUse { name: "kumiki-config", with_below: &["kumiki-settings"], alone: &["kumiki-octets"] },
     only("kumiki-inet", &["kumiki-octets", "kumiki-wire", "kumiki-graph", "kumiki-settings"]),
     all_below("kumiki-atm", &["kumiki-inet"]),
     // Drivers hear what their lines say of defects and of calls.
@@ -57,7 +59,7 @@ const MAY_USE: [MayUse; 41] = [
     all_below("kumiki-decode", &["kumiki-wire"]),
     only("kumiki-pcapng", &[]),
     // Without an operating system: "io" is for its tests alone.
-    all_below("kumiki-lab", &["kumiki-stack", "kumiki-sim", "kumiki-io", "kumiki-decode"]),
+    all_below("kumiki-lab", &["kumiki-stack", "kumiki-config", "kumiki-sim", "kumiki-io", "kumiki-decode"]),
     // What stands on the laboratory, side by side.
     all_below("kumiki-adversity", &["kumiki-lab"]),
     all_below("kumiki-script", &["kumiki-lab"]),

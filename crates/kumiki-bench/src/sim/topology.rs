@@ -2,11 +2,11 @@
 
 use core::net::{Ipv4Addr, SocketAddr};
 
+use kumiki_config::quantity::Distribution;
 use kumiki_graph::{Coalesce, Duration, Graph, GraphError, Protocol, Quality, Service};
 use kumiki_inet::ip::{self, Ip};
 use kumiki_inet::tcp::congestion::Algorithm;
 use kumiki_inet::tcp::{Tcp, defaults};
-use kumiki_lab::quantity::Distribution;
 use kumiki_lab::workload::{Opening, Sink, SinkConfig, Source, SourceConfig, Transfer};
 use kumiki_link::{Carrier, DropTail, Rate, Serial, SerialConfig};
 use kumiki_octets::Pattern;

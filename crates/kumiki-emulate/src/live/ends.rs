@@ -6,10 +6,10 @@ use std::io;
 use std::net::IpAddr;
 use std::os::fd::AsFd as _;
 
+use kumiki_config::refusal;
 use kumiki_io::tun::Layer;
 use kumiki_io::{Packets, RealClock, RealDevice, Tun, TunConfig, TunError};
 use kumiki_lab::experiment::RealHost;
-use kumiki_lab::refusal;
 
 use super::programs::PendingProgram;
 use super::serial::Serial;

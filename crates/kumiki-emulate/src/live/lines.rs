@@ -11,12 +11,12 @@
 use core::fmt::Write as _;
 use std::collections::BTreeMap;
 
+use kumiki_config::quantity::{Octets, Rate, Share};
 use kumiki_delay::command::{near, timed};
 use kumiki_delay::settings::{Loss, Queue, Reorder, Settings};
 use kumiki_delay::{Change, Instant, SETTINGS_HELP};
 use kumiki_lab::experiment::{LineState, LineUpdate, LiveLine, LiveWorld};
 use kumiki_lab::medium::{Rule, Step};
-use kumiki_lab::quantity::{Octets, Rate, Share};
 use kumiki_link::{Hold, Impairment, Loss as LinkLoss};
 use serde_json::{Value, json};
 

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use crate::rows::{Parameter, Scope};
-use crate::scenario::ScenarioError;
+use crate::scenario::ConfigError;
 use crate::sources::{Condition, Interval, Source, is_same, labelled};
 use crate::stats::{self, Level, Summary};
 
@@ -179,11 +179,11 @@ impl Comparison {
     ///
     /// # Errors
     ///
-    /// [`ScenarioError`] where there are fewer than two, where none is called like the baseline, where a source lacks
+    /// [`ConfigError`] where there are fewer than two, where none is called like the baseline, where a source lacks
     /// the value, or a file of measurements lacks a column that says which point is meant.
-    pub fn new(mut sources: Vec<Source>, options: &Options) -> Result<Self, ScenarioError> {
+    pub fn new(mut sources: Vec<Source>, options: &Options) -> Result<Self, ConfigError> {
         if sources.len() < 2 {
-            return Err(ScenarioError::new("only one result").expected("two or more to compare"));
+            return Err(ConfigError::new("only one result").expected("two or more to compare"));
         }
         Source::check_over(&sources, &options.over)?;
         put_baseline_first(&mut sources, options)?;
@@ -276,11 +276,11 @@ impl Comparison {
 }
 
 /// Puts what the others are compared with before them, where [`Options::baseline`] names it.
-fn put_baseline_first(sources: &mut Vec<Source>, options: &Options) -> Result<(), ScenarioError> {
+fn put_baseline_first(sources: &mut Vec<Source>, options: &Options) -> Result<(), ConfigError> {
     if let Some(baseline) = &options.baseline {
         let names: Vec<&str> = sources.iter().map(Source::name).collect();
         let place = names.iter().position(|name| name == baseline);
-        let place = place.ok_or_else(|| ScenarioError::unknown(["--baseline"], "result", baseline, &names))?;
+        let place = place.ok_or_else(|| ConfigError::unknown(["--baseline"], "result", baseline, &names))?;
         let first = sources.remove(place);
         sources.insert(0, first);
     }
@@ -291,8 +291,8 @@ fn put_baseline_first(sources: &mut Vec<Source>, options: &Options) -> Result<()
 ///
 /// # Errors
 ///
-/// [`ScenarioError`] where it is the baseline, or all others: then nothing is compared.
-fn unmet(sources: &[Source], options: &Options) -> Result<Vec<String>, ScenarioError> {
+/// [`ConfigError`] where it is the baseline, or all others: then nothing is compared.
+fn unmet(sources: &[Source], options: &Options) -> Result<Vec<String>, ConfigError> {
     let mut all = Vec::new();
     for (place, source) in sources.iter().enumerate() {
         match Condition::unmet(&options.conditions, source) {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::{Key, Options};
 use crate::rows::Scope;
-use crate::scenario::{ErrorPlace, ScenarioError};
+use crate::scenario::{ConfigError, ErrorPlace};
 use crate::sources::{Interval, Record, Source};
 
 /// What rows are of, which measurements need not say where there is only one of it.
@@ -30,18 +30,18 @@ impl Groups {
     }
 
     /// What a measurement is of: by its columns, or as the only one that there is.
-    pub(super) fn place(&self, record: Record<'_>, source: &Source, options: &Options) -> Result<Key, ScenarioError> {
+    pub(super) fn place(&self, record: Record<'_>, source: &Source, options: &Options) -> Result<Key, ConfigError> {
         let Some((paper, figure)) = self.figures.first() else {
             // All are measurements: their columns are what tells them apart.
             return Ok(Key::default());
         };
         if self.figures.len() > 1 {
             let problem = format!("the results are of {} figures, and it does not say of which", self.figures.len());
-            return Err(ScenarioError::new(problem).in_file(source.name()).expected("the results of one scenario"));
+            return Err(ConfigError::new(problem).in_file(source.name()).expected("the results of one scenario"));
         }
         let lacks = |what: &str| {
             let problem = format!("no column is called {what:?}, and the results are of several {what}s");
-            ScenarioError::new(problem)
+            ConfigError::new(problem)
                 .in_file(source.path())
                 .expected(format!("a column {what} that says of which each value is"))
         };
@@ -51,7 +51,7 @@ impl Groups {
             // Measurements of parts are no runs of the whole.
             if self.all_loads.iter().any(|it| *it != load) {
                 let problem = format!("it is of the load {load:?}, and all loads together are compared");
-                return Err(ScenarioError::new(problem)
+                return Err(ConfigError::new(problem)
                     .in_file(source.path())
                     .in_place(ErrorPlace::Line(usize::try_from(record.line()).unwrap_or(0), 1))
                     .expected("--scope load, which compares load by load, or --over load, where each line is a run of all together"));
@@ -67,7 +67,7 @@ impl Groups {
         if options.scope == Scope::Flow && !is_over(FLOW) {
             let flow = record.named(FLOW).ok_or_else(|| lacks(FLOW))?;
             let fault =
-                || ScenarioError::at([FLOW], "no number of a flow").found(format!("{flow:?}")).in_file(source.path());
+                || ConfigError::at([FLOW], "no number of a flow").found(format!("{flow:?}")).in_file(source.path());
             key.flow = Some(flow.parse().map_err(|_| fault())?);
         }
         Ok(key)

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::place::{FLOW, Groups, LOAD};
 use super::{Compared, Key, Options, label};
 use crate::rows::{HALF_WIDTH, Parameter};
-use crate::scenario::ScenarioError;
+use crate::scenario::ConfigError;
 use crate::sources::{Condition, FoundColumn, Interval, Record, Source, empty, number, told, without};
 use crate::stats::{Level, Summary};
 
@@ -46,12 +46,7 @@ struct PointColumns<'a> {
 }
 
 impl<'a> PointColumns<'a> {
-    fn of(
-        source: &'a Source,
-        names: &[String],
-        groups: &'a Groups,
-        options: &'a Options,
-    ) -> Result<Self, ScenarioError> {
+    fn of(source: &'a Source, names: &[String], groups: &'a Groups, options: &'a Options) -> Result<Self, ConfigError> {
         let mut columns: Vec<(String, FoundColumn)> = Vec::new();
         for name in names {
             match source.find(name) {
@@ -69,7 +64,7 @@ impl<'a> PointColumns<'a> {
     }
 
     /// The point of `record`, which has what is `varied`.
-    fn key(&self, record: Record<'_>, varied: &[(String, Parameter)]) -> Result<Key, ScenarioError> {
+    fn key(&self, record: Record<'_>, varied: &[(String, Parameter)]) -> Result<Key, ConfigError> {
         let varied = varied.iter().map(|(name, value)| (name.clone(), told(value))).collect();
         let mut key = match record.row() {
             Some(row) => Key {
@@ -114,7 +109,7 @@ impl Side {
         groups: &Groups,
         options: &Options,
         left_out: &mut Vec<String>,
-    ) -> Result<Self, ScenarioError> {
+    ) -> Result<Self, ConfigError> {
         let found = source.find(value).ok_or_else(|| source.lacks(value))?;
         source.check_numbers(&found)?;
         let points = PointColumns::of(source, names, groups, options)?;

@@ -307,7 +307,7 @@ fn of_loads() -> Vec<Row> {
     rows
 }
 
-fn beside(csv: &str, scope: Scope, over: &[&str]) -> Result<Comparison, ScenarioError> {
+fn beside(csv: &str, scope: Scope, over: &[&str]) -> Result<Comparison, ConfigError> {
     let sources = vec![Source::of_rows("ours", of_loads(), None), Source::of_csv("mine.csv", csv, &[]).unwrap()];
     let over = over.iter().map(|name| (*name).to_owned()).collect();
     Comparison::new(sources, &Options { scope, over, ..Options::default() })

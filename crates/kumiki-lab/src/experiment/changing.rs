@@ -4,7 +4,7 @@ use kumiki_graph::Duration;
 use kumiki_link::{Carrier, Discipline, Element, Impaired, Impairment, Rate, Serial, Shared, Stepped};
 use kumiki_sim::{ElementId, Plug, World};
 
-use super::fault::{ScenarioError, fault};
+use super::fault::{ConfigError, fault};
 use crate::medium::{self, Framed, ImpairmentSchedule, Line, Queue, Step};
 
 /// A line of a [`LiveWorld`](super::LiveWorld).
@@ -109,8 +109,8 @@ impl LiveLine {
     /// Which of its ends `toward` means: 0 or 1. A host or switch alone is enough where it is at one end.
     ///
     /// # Errors
-    /// A [`ScenarioError`] where it is none of them.
-    pub fn end(&self, toward: &str) -> Result<usize, ScenarioError> {
+    /// A [`ConfigError`] where it is none of them.
+    pub fn end(&self, toward: &str) -> Result<usize, ConfigError> {
         medium::is_end(Some(toward), &self.ends)?;
         Ok(usize::from(!self.ends.first().is_some_and(|end| medium::is_named(toward, end))))
     }
@@ -119,8 +119,8 @@ impl LiveLine {
     /// frames, is to change.
     ///
     /// # Errors
-    /// A [`ScenarioError`] that says what would be right.
-    pub fn judge(&self, step: &Step, queue: bool) -> Result<(), ScenarioError> {
+    /// A [`ConfigError`] that says what would be right.
+    pub fn judge(&self, step: &Step, queue: bool) -> Result<(), ConfigError> {
         self.line.judge(&self.medium, step)?;
         if queue && self.serial.is_none() {
             let problem = format!("what waits for {} stays as it is", self.medium);

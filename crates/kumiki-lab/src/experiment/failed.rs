@@ -12,10 +12,10 @@ use super::load::{Kind, Load};
 use super::measure::{Unconnected, file_user, program};
 use super::outages::Outages;
 use super::power::Power;
-use crate::quantity::in_seconds;
 use crate::workload::rpc::Exchanged;
 use crate::workload::source::Sent;
 use crate::workload::{FileUser, RpcClient, Source};
+use kumiki_config::quantity::in_seconds;
 
 /// What a load needs and did not have at an instant.
 #[derive(Debug)]

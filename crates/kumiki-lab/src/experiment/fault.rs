@@ -1,13 +1,13 @@
 //! Short forms for faults found while an experiment is built.
 
-pub(super) use crate::scenario::{ScenarioError, quantity};
+pub(super) use crate::scenario::{ConfigError, quantity};
 
 /// At `path`: `problem`.
-pub(super) fn fault(path: &[&str], problem: impl Into<String>) -> ScenarioError {
-    ScenarioError::at(path, problem)
+pub(super) fn fault(path: &[&str], problem: impl Into<String>) -> ConfigError {
+    ConfigError::at(path, problem)
 }
 
 /// The `what` called `found` at `path` is none of `known`.
-pub(super) fn unknown(path: &[&str], what: &str, found: &str, known: &[&str]) -> ScenarioError {
-    ScenarioError::unknown(path, what, found, known)
+pub(super) fn unknown(path: &[&str], what: &str, found: &str, known: &[&str]) -> ConfigError {
+    ConfigError::unknown(path, what, found, known)
 }

@@ -8,14 +8,14 @@ use kumiki_graph::ledger::{HandOut, Ledger, Pages, WakeUp};
 use kumiki_graph::{DeviceId, Duration, Graph, Pool, Prices, Service, TaskId, Work};
 use kumiki_sim::{AdapterConfig, Commands, CpuConfig, Host, Notice, TaskConfig};
 
-use super::fault::{ScenarioError, fault, quantity, unknown};
+use super::fault::{ConfigError, fault, quantity, unknown};
 use super::media::Random;
 use super::programs::Programs;
 use super::protocols::{self, NodePlace};
 use crate::profile::{Memory, Profile, Sourced};
-use crate::quantity::Octets;
 use crate::scenario;
 use crate::workload::{Idle, idle};
+use kumiki_config::quantity::Octets;
 
 /// A host as it goes into the world, and where its parts are.
 pub(super) struct Built {
@@ -55,13 +55,13 @@ pub(super) struct Plan<'a> {
 /// Builds the host `name`.
 ///
 /// # Errors
-/// A [`ScenarioError`] whose path begins at the host's keys.
+/// A [`ConfigError`] whose path begins at the host's keys.
 pub(super) fn build(
     name: &str,
     spec: &scenario::Host,
     profile: &Profile,
     plan: &mut Plan<'_>,
-) -> Result<Built, ScenarioError> {
+) -> Result<Built, ConfigError> {
     let missing = || fault(&[], "it has no graph, nor is it like a host that has one");
     let layers = layers(spec.graph.as_ref().ok_or_else(missing)?);
     let mut graph = Graph::new(plan.seed, super::media::seed_of(plan.life, name, Random::Host));
@@ -120,7 +120,7 @@ pub(super) fn build(
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "a function for map_err")]
-fn graph_error(graph_error: kumiki_graph::GraphError) -> ScenarioError {
+fn graph_error(graph_error: kumiki_graph::GraphError) -> ConfigError {
     fault(&["graph"], graph_error.to_string())
 }
 
@@ -130,7 +130,7 @@ fn protocol(
     below: &[String],
     spec: &scenario::Host,
     plan: &mut Plan<'_>,
-) -> Result<Box<dyn kumiki_graph::Protocol>, ScenarioError> {
+) -> Result<Box<dyn kumiki_graph::Protocol>, ConfigError> {
     if let Some(program) = plan.programs.take(host, node) {
         return Ok(program);
     }
@@ -150,10 +150,7 @@ fn protocol(
 }
 
 /// What no node stands for is a device.
-fn add_devices(
-    layers: &[(String, Vec<String>)],
-    graph: &mut Graph,
-) -> Result<BTreeMap<String, DeviceId>, ScenarioError> {
+fn add_devices(layers: &[(String, Vec<String>)], graph: &mut Graph) -> Result<BTreeMap<String, DeviceId>, ConfigError> {
     let mut devices = BTreeMap::new();
     for lower in layers.iter().flat_map(|(_, below)| below) {
         let is_node = layers.iter().any(|(node, _)| node == lower);
@@ -192,7 +189,7 @@ impl<'a> Tasks<'a> {
     }
 
     /// Gives `host` the CPUs, and its tasks their places on them.
-    fn set(&self, host: &mut Host) -> Result<(), ScenarioError> {
+    fn set(&self, host: &mut Host) -> Result<(), ConfigError> {
         let mut cpus = Vec::new();
         for (name, cpu) in &self.profile.cpu {
             let switch = duration(&["profile", "cpu", name, "switch"], &cpu.switch)?;
@@ -220,11 +217,11 @@ impl<'a> Tasks<'a> {
     }
 }
 
-fn duration(path: &[&str], sourced: &Sourced) -> Result<Duration, ScenarioError> {
+fn duration(path: &[&str], sourced: &Sourced) -> Result<Duration, ConfigError> {
     quantity(path, &sourced.value)
 }
 
-fn price_list(prices: &BTreeMap<String, Sourced>) -> Result<Prices, ScenarioError> {
+fn price_list(prices: &BTreeMap<String, Sourced>) -> Result<Prices, ConfigError> {
     let mut list = Prices::default();
     for (name, price) in prices {
         let path = ["profile", "price", name.as_str()];
@@ -233,12 +230,12 @@ fn price_list(prices: &BTreeMap<String, Sourced>) -> Result<Prices, ScenarioErro
             let names: Vec<&str> = Work::ALL.into_iter().map(Work::name).collect();
             unknown(&path, "kind of work", name, &names)
         })?;
-        list.set(work, price.picoseconds().map_err(|invalid| ScenarioError::quantity(path, &invalid))?);
+        list.set(work, price.picoseconds().map_err(|invalid| ConfigError::quantity(path, &invalid))?);
     }
     Ok(list)
 }
 
-fn ledger(memory: &Memory) -> Result<Ledger, ScenarioError> {
+fn ledger(memory: &Memory) -> Result<Ledger, ConfigError> {
     let path = |key| ["profile", "memory", key];
     let octets = |key, sourced: &Sourced| quantity::<Octets>(&path(key), &sourced.value).map(Octets::count);
     let (page, size) = (octets("page", &memory.page)?, octets("size", &memory.size)?);
@@ -269,7 +266,7 @@ fn ledger(memory: &Memory) -> Result<Ledger, ScenarioError> {
     }))
 }
 
-fn adapter(adapter: &crate::profile::Adapter) -> Result<AdapterConfig, ScenarioError> {
+fn adapter(adapter: &crate::profile::Adapter) -> Result<AdapterConfig, ConfigError> {
     let path = |key| ["profile", "adapter", key];
     let mut config = AdapterConfig::default();
     let time = |key, sourced: &Option<Sourced>| match sourced {

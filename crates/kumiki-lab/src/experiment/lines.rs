@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use kumiki_graph::{Duration, Instant};
 use kumiki_sim::World;
 
-use super::fault::ScenarioError;
+use super::fault::ConfigError;
 use super::load::Load;
 use super::path::{BusyTimes, CrossedLine};
 use crate::medium::{self, Step};
@@ -103,8 +103,8 @@ impl Lines {
     /// Those of `loads`.
     ///
     /// # Errors
-    /// A [`ScenarioError`] whose path begins at the top of the scenario.
-    pub(super) fn of(scenario: &Scenario, loads: &BTreeMap<String, Load>) -> Result<Self, ScenarioError> {
+    /// A [`ConfigError`] whose path begins at the top of the scenario.
+    pub(super) fn of(scenario: &Scenario, loads: &BTreeMap<String, Load>) -> Result<Self, ConfigError> {
         let crossed: BTreeSet<&CrossedLine> =
             loads.values().flat_map(|load| load.ways.iter().flatten().flatten()).collect();
         let power = scenario.power()?;
@@ -188,7 +188,7 @@ fn changes(
     name: &str,
     link: &Link,
     is_a: bool,
-) -> Result<Vec<(Duration, OutageCause, bool)>, ScenarioError> {
+) -> Result<Vec<(Duration, OutageCause, bool)>, ConfigError> {
     let line = link.line().map_err(|fault| fault.under(&["link", name]))?;
     let [one, other] = &link.ends;
     let end = if is_a { other } else { one };

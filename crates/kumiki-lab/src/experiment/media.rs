@@ -11,7 +11,7 @@ use kumiki_sim::{ElementId, HostId, Plug, World};
 use siphasher::sip::SipHasher13;
 
 use super::changing::LiveLine;
-use super::fault::{ScenarioError, fault, unknown};
+use super::fault::{ConfigError, fault, unknown};
 use super::occupied::AllOccupied;
 use crate::medium::{
     self, AtmSwitch, Device, Discard, EthernetSwitch, Frames, ImpairmentSchedule, Line, Service, Step, Waits,
@@ -45,12 +45,12 @@ pub(super) struct LineEnds<'a> {
 /// Puts the lines of `scenario` into `world`. Returns those that can be changed from outside, by name.
 ///
 /// # Errors
-/// A [`ScenarioError`] whose path begins at the top of the scenario.
+/// A [`ConfigError`] whose path begins at the top of the scenario.
 pub(super) fn add_links(
     scenario: &Scenario,
     ends: &mut LineEnds<'_>,
     world: &mut World,
-) -> Result<BTreeMap<String, LiveLine>, ScenarioError> {
+) -> Result<BTreeMap<String, LiveLine>, ConfigError> {
     let mut live = BTreeMap::new();
     ends.switches.judge_loops(scenario)?;
     for (name, link) in &scenario.link {
@@ -72,7 +72,7 @@ fn add_link(
     scenario: &Scenario,
     ends: &mut LineEnds<'_>,
     world: &mut World,
-) -> Result<Option<LiveLine>, ScenarioError> {
+) -> Result<Option<LiveLine>, ConfigError> {
     let seed = seed_of(ends.seed, name, Random::Medium);
     let (queues, mut element, serial) = match medium {
         Line::Frames(frames) => {
@@ -114,7 +114,7 @@ fn queues(
     link: &Link,
     switches: &Switches,
     scenario: &Scenario,
-) -> Result<[medium::Queue; 2], ScenarioError> {
+) -> Result<[medium::Queue; 2], ConfigError> {
     let switches = link.ends.each_ref().map(|end| switches.ethernet_at(end));
     if let [None, None] = switches {
         return Ok([frames.queue; 2]);
@@ -139,7 +139,7 @@ pub(super) fn has_addresses(
     (number, end): (usize, &str),
     (medium, layers): (&str, &[&str]),
     scenario: &Scenario,
-) -> Result<(), ScenarioError> {
+) -> Result<(), ConfigError> {
     let host = end.split_once('.').and_then(|(host, device)| Some((scenario.host.get(host)?, device)));
     let (Some((host, device)), Some(lowest)) = (host, layers.last()) else {
         return Ok(());
@@ -209,7 +209,7 @@ pub(super) fn seed_of(seed: u64, name: &str, random: Random) -> u64 {
 }
 
 /// The settings of the device at `end`, for cells; the usual ones where no device is there.
-fn device_of(end: &str, hosts: &BTreeMap<String, Host>) -> Result<Device, ScenarioError> {
+fn device_of(end: &str, hosts: &BTreeMap<String, Host>) -> Result<Device, ConfigError> {
     let found = end.split_once('.').and_then(|(host, device)| hosts.get(host)?.settings.get(device));
     found.map_or_else(|| Ok(Device::default()), medium::device)
 }
@@ -230,7 +230,7 @@ fn stands_on(host: &Host, kind: &str, device: &str) -> bool {
 }
 
 /// Settings of devices: those of devices that send cells.
-fn judge_devices(scenario: &Scenario) -> Result<(), ScenarioError> {
+fn judge_devices(scenario: &Scenario) -> Result<(), ConfigError> {
     for (name, host) in &scenario.host {
         let devices = host.graph.as_ref().map(|graph| graph.devices());
         for device in devices.unwrap_or_default() {
@@ -262,7 +262,7 @@ fn judge_devices(scenario: &Scenario) -> Result<(), ScenarioError> {
 
 /// Both ends of a channel are of one service: RM cells are strangers to the other, and a source that hears nothing of
 /// them stays at ICR.
-fn judge_services(scenario: &Scenario) -> Result<(), ScenarioError> {
+fn judge_services(scenario: &Scenario) -> Result<(), ConfigError> {
     let mut settings = scenario.host.values().flat_map(|host| host.settings.values());
     if !settings.any(|own| own.contains_key("service")) {
         return Ok(());
@@ -288,7 +288,7 @@ fn judge_services(scenario: &Scenario) -> Result<(), ScenarioError> {
 
 /// EPD and PPD find the ends of PDUs by AAL5's mark. On a channel of AAL3/4, which has none, the first cell lost would
 /// stop it for good.
-fn judge_discard(scenario: &Scenario) -> Result<(), ScenarioError> {
+fn judge_discard(scenario: &Scenario) -> Result<(), ConfigError> {
     for (name, switch) in &scenario.switch {
         if matches!(switch.switch(), Ok(medium::Switch::Atm(atm)) if atm.discard != Discard::Tail) {
             let problem = "a switch sees where PDUs of AAL5 end, and here is a device with AAL3/4";
@@ -299,7 +299,7 @@ fn judge_discard(scenario: &Scenario) -> Result<(), ScenarioError> {
 }
 
 /// The device of a host that `end` names.
-pub(super) fn device(end: &str, ends: &LineEnds<'_>) -> Result<Plug, ScenarioError> {
+pub(super) fn device(end: &str, ends: &LineEnds<'_>) -> Result<Plug, ConfigError> {
     if let Some(way) = ends.outside.get(end) {
         return Ok(Plug::Outside(*way));
     }
@@ -315,7 +315,7 @@ pub(super) fn device(end: &str, ends: &LineEnds<'_>) -> Result<Plug, ScenarioErr
     })
 }
 
-fn frame_end(end: &str, (medium, line): (&str, &Line), ends: &LineEnds<'_>) -> Result<Plug, ScenarioError> {
+fn frame_end(end: &str, (medium, line): (&str, &Line), ends: &LineEnds<'_>) -> Result<Plug, ConfigError> {
     let Some((switch, plug)) = ends.switches.find(end) else {
         return device(end, ends);
     };
@@ -344,7 +344,7 @@ fn cell_end(
     scenario: &Scenario,
     ends: &LineEnds<'_>,
     world: &mut World,
-) -> Result<Plug, ScenarioError> {
+) -> Result<Plug, ConfigError> {
     match ends.switches.find(end) {
         Some((medium::Switch::Atm(_), plug)) => return Ok(plug),
         Some((medium::Switch::Ethernet(_), _)) => {
@@ -400,7 +400,7 @@ impl Switches {
     }
 
     /// There is one way at most between two Ethernet switches: no spanning tree would break a loop.
-    fn judge_loops(&self, scenario: &Scenario) -> Result<(), ScenarioError> {
+    fn judge_loops(&self, scenario: &Scenario) -> Result<(), ConfigError> {
         // For each switch one that it is joined to, by whatever lines; the last is joined to none but itself.
         let mut joined: BTreeMap<&str, &str> = BTreeMap::new();
         for (name, link) in &scenario.link {
@@ -436,11 +436,11 @@ impl Switches {
 /// Puts the switches of `scenario` into `world`.
 ///
 /// # Errors
-/// A [`ScenarioError`] whose path begins at the top of the scenario.
-pub(super) fn add_switches(scenario: &Scenario, world: &mut World) -> Result<Switches, ScenarioError> {
+/// A [`ConfigError`] whose path begins at the top of the scenario.
+pub(super) fn add_switches(scenario: &Scenario, world: &mut World) -> Result<Switches, ConfigError> {
     let mut switches = Switches { kinds: BTreeMap::new(), plugs: BTreeMap::new() };
     for (name, spec) in &scenario.switch {
-        let under = |fault: ScenarioError| fault.under(&["switch", name]);
+        let under = |fault: ConfigError| fault.under(&["switch", name]);
         let kind = spec.switch().map_err(under)?;
         let element: Box<dyn Element> = match &kind {
             medium::Switch::Atm(atm) => {
@@ -465,7 +465,7 @@ fn slots_of(
     ports: usize,
     switch: &AtmSwitch,
     scenario: &Scenario,
-) -> Result<Vec<Option<Slots>>, ScenarioError> {
+) -> Result<Vec<Option<Slots>>, ConfigError> {
     let mut slots = vec![None; ports];
     for (port, slots) in slots.iter_mut().enumerate() {
         let end = format!("{name}.{port}");

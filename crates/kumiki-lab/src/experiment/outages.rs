@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kumiki_graph::Instant;
 
-use super::fault::ScenarioError;
+use super::fault::ConfigError;
 use super::load::Load;
 use crate::medium::{self, Span, joined};
-use crate::quantity::in_seconds;
 use crate::scenario::Scenario;
 use crate::topology::{HopKind, place};
+use kumiki_config::quantity::in_seconds;
 
 /// What keeps anything from arriving.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -63,8 +63,8 @@ impl Outages {
     /// Those of `loads`.
     ///
     /// # Errors
-    /// A [`ScenarioError`] whose path begins at the top of the scenario.
-    pub(super) fn of(scenario: &Scenario, loads: &BTreeMap<String, Load>) -> Result<Self, ScenarioError> {
+    /// A [`ConfigError`] whose path begins at the top of the scenario.
+    pub(super) fn of(scenario: &Scenario, loads: &BTreeMap<String, Load>) -> Result<Self, ConfigError> {
         let crossed = loads.values().flat_map(|load| load.ways.iter().flatten().flatten());
         let lines: BTreeSet<&String> = crossed.map(|crossed| &crossed.line).collect();
         let mut all = Vec::new();

@@ -10,15 +10,15 @@ use kumiki_octets::Pattern;
 
 use self::addresses::{address, at_port, place};
 use self::setup::Setup;
-use super::fault::{ScenarioError, fault, quantity, unknown};
+use super::fault::{ConfigError, fault, quantity, unknown};
 use super::load::{Kind, Load, Route};
 use super::path::CrossedLine;
 use crate::profile::Profile;
-use crate::quantity::{self, Distribution, Octets};
-use crate::scenario::error::OF_NO_USE;
 use crate::scenario::{Host, Scenario, Workload};
 use crate::topology::{Hop, Topology};
 use crate::workload::{Bell, Idle, Opening};
+use kumiki_config::error::OF_NO_USE;
+use kumiki_config::quantity::{self, Distribution, Octets};
 
 /// The kind of load whose datagrams are packets of RTP.
 const RTP: &str = "rtp";
@@ -58,12 +58,12 @@ impl Programs {
 /// Reads the loads and makes their programs.
 ///
 /// # Errors
-/// A [`ScenarioError`] whose path begins at the top of the scenario.
+/// A [`ConfigError`] whose path begins at the top of the scenario.
 pub(super) fn of_scenario(
     scenario: &Scenario,
     topology: &Topology<'_>,
     profiles: &BTreeMap<String, Profile>,
-) -> Result<(BTreeMap<String, Load>, Programs), ScenarioError> {
+) -> Result<(BTreeMap<String, Load>, Programs), ConfigError> {
     let (mut loads, mut programs) = (BTreeMap::new(), Programs::default());
     let bell = Bell::default();
     for (name, workload) in &scenario.load {
@@ -97,13 +97,13 @@ pub(super) fn of_scenario(
     Ok((loads, programs))
 }
 
-/// Reads one of them. A [`ScenarioError`] has a path that begins at its keys.
+/// Reads one of them. A [`ConfigError`] has a path that begins at its keys.
 fn of_workload(
     workload: &Workload,
     (scenario, topology): (&Scenario, &Topology<'_>),
     profiles: &BTreeMap<String, Profile>,
     bell: Bell,
-) -> Result<(Load, Programs), ScenarioError> {
+) -> Result<(Load, Programs), ConfigError> {
     let mut load = load(workload, &scenario.host)?;
     load.bell = Some(bell).filter(|_| load.is_measured_whole());
     check_ends(workload, &load)?;
@@ -136,7 +136,7 @@ fn of_workload(
 }
 
 /// What `workload` says of itself, without the ways between its ends and the times that are read for its programs.
-fn load(workload: &Workload, hosts: &BTreeMap<String, Host>) -> Result<Load, ScenarioError> {
+fn load(workload: &Workload, hosts: &BTreeMap<String, Host>) -> Result<Load, ConfigError> {
     let (kind, until_done) = kind(workload)?;
     Ok(Load {
         kind,
@@ -157,7 +157,7 @@ fn load(workload: &Workload, hosts: &BTreeMap<String, Host>) -> Result<Load, Sce
 }
 
 /// Whether the clock is that of who sends.
-fn is_sender_clock(workload: &Workload, (kind, until_done): (Kind, bool)) -> Result<bool, ScenarioError> {
+fn is_sender_clock(workload: &Workload, (kind, until_done): (Kind, bool)) -> Result<bool, ConfigError> {
     match workload.clock.as_deref() {
         None | Some("receiver") => Ok(false),
         Some("sender") if kind == Kind::Stream && until_done => Ok(true),
@@ -169,7 +169,7 @@ fn is_sender_clock(workload: &Workload, (kind, until_done): (Kind, bool)) -> Res
 }
 
 /// Nobody writes and reads, or reads twice.
-fn check_ends(workload: &Workload, load: &Load) -> Result<(), ScenarioError> {
+fn check_ends(workload: &Workload, load: &Load) -> Result<(), ConfigError> {
     // Who answers echoes is no program.
     if load.kind == Kind::Ping {
         return Ok(());
@@ -199,8 +199,8 @@ struct Ways {
 }
 
 impl Ways {
-    /// Those of `load`. A [`ScenarioError`] has a path that begins at the top of the scenario.
-    fn of(load: &Load, topology: &Topology<'_>, hosts: &BTreeMap<String, Host>) -> Result<Self, ScenarioError> {
+    /// Those of `load`. A [`ConfigError`] has a path that begins at the top of the scenario.
+    fn of(load: &Load, topology: &Topology<'_>, hosts: &BTreeMap<String, Host>) -> Result<Self, ConfigError> {
         let ends = load.from.iter().chain(&load.to).map(|(host, _)| host.clone());
         let mut ways = Self { hosts: Some(ends.collect()), ..Self::default() };
         for (number, writer) in load.from.iter().enumerate() {
@@ -252,7 +252,7 @@ fn propagation(load: &Load, scenario: &Scenario) -> BTreeMap<CrossedLine, Durati
 }
 
 /// When the sessions of `workload` begin, and stop.
-fn opening(workload: &Workload) -> Result<Opening, ScenarioError> {
+fn opening(workload: &Workload) -> Result<Opening, ConfigError> {
     Ok(Opening {
         start: time("start", workload.start.as_ref())?,
         stagger: drawn("stagger", workload.stagger.as_ref())?.unwrap_or(Distribution::Constant(Duration::ZERO)),
@@ -277,7 +277,7 @@ fn servers(kind: Kind, workload: &Workload, ways: &Ways) -> Vec<Address> {
 }
 
 /// What the workload is, and whether it has an end of its own.
-fn kind(workload: &Workload) -> Result<(Kind, bool), ScenarioError> {
+fn kind(workload: &Workload) -> Result<(Kind, bool), ConfigError> {
     let counts = workload.count.is_some();
     let kind = match workload.kind.as_str() {
         "ttcp" if counts == workload.size.is_some() => {
@@ -329,29 +329,29 @@ fn kind(workload: &Workload) -> Result<(Kind, bool), ScenarioError> {
     }
 }
 
-fn wrong(key: &str, problem: impl Into<String>) -> ScenarioError {
+fn wrong(key: &str, problem: impl Into<String>) -> ConfigError {
     fault(&[key], problem)
 }
 
-fn time(key: &str, text: Option<&String>) -> Result<Duration, ScenarioError> {
+fn time(key: &str, text: Option<&String>) -> Result<Duration, ConfigError> {
     match text {
         Some(text) => quantity::<Duration>(&[key], text),
         None => Ok(Duration::ZERO),
     }
 }
 
-fn drawn<Q: quantity::Quantity>(key: &str, text: Option<&String>) -> Result<Option<Distribution<Q>>, ScenarioError> {
-    let read = |text: &String| Distribution::parse(text).map_err(|invalid| ScenarioError::quantity([key], &invalid));
+fn drawn<Q: quantity::Quantity>(key: &str, text: Option<&String>) -> Result<Option<Distribution<Q>>, ConfigError> {
+    let read = |text: &String| Distribution::parse(text).map_err(|invalid| ConfigError::quantity([key], &invalid));
     text.map(read).transpose()
 }
 
-fn octets(key: &str, text: &str) -> Result<u32, ScenarioError> {
+fn octets(key: &str, text: &str) -> Result<u32, ConfigError> {
     let path = [key];
     let octets: Octets = quantity(&path, text)?;
     u32::try_from(octets.count()).map_err(|_| fault(&path, "4 GiB or more").expected("at most 4294967295 B"))
 }
 
-fn pattern(workload: &Workload, seed: u64, message: u32) -> Result<Pattern, ScenarioError> {
+fn pattern(workload: &Workload, seed: u64, message: u32) -> Result<Pattern, ConfigError> {
     Ok(match workload.pattern.as_deref().unwrap_or("ttcp") {
         "ttcp" => Pattern::Ttcp { write_len: message },
         "zeros" => Pattern::Zeros,

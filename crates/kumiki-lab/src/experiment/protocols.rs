@@ -9,9 +9,10 @@ use kumiki_inet::tcp::{Config, Tcp};
 use kumiki_osi_service::x25::Number;
 use kumiki_stack::Settings;
 
-use super::fault::{ScenarioError, fault, quantity};
-use crate::quantity::Octets;
-use crate::scenario::{Host, settings};
+use super::fault::{ConfigError, fault, quantity};
+use crate::scenario::Host;
+use kumiki_config::quantity::Octets;
+use kumiki_config::settings;
 
 /// The words for [`Coalesce`].
 pub(super) const COALESCE: [(&str, Coalesce); 3] = Coalesce::WORDS;
@@ -30,12 +31,12 @@ pub(super) struct NodePlace<'a> {
 /// Builds a node of kind `kind`; `None` where there is no such kind.
 ///
 /// # Errors
-/// A [`ScenarioError`] whose path begins at the node.
+/// A [`ConfigError`] whose path begins at the node.
 pub(super) fn build(
     kind: &str,
     given: &toml::Table,
     place: NodePlace<'_>,
-) -> Result<Option<Box<dyn Protocol>>, ScenarioError> {
+) -> Result<Option<Box<dyn Protocol>>, ConfigError> {
     if !kumiki_stack::kinds().any(|known| known == kind) {
         return Ok(None);
     }
@@ -57,11 +58,11 @@ pub(super) fn build(
 /// The configuration of a TCP with these settings.
 ///
 /// # Errors
-/// A [`ScenarioError`] whose path begins at the node.
-pub(super) fn tcp(given: &toml::Table, place: NodePlace<'_>) -> Result<Config, ScenarioError> {
+/// A [`ConfigError`] whose path begins at the node.
+pub(super) fn tcp(given: &toml::Table, place: NodePlace<'_>) -> Result<Config, ConfigError> {
     let built = build("tcp", given, place)?;
     let tcp = built.as_deref().and_then(|built| (built as &dyn Any).downcast_ref::<Tcp>());
-    tcp.map(|tcp| tcp.config().clone()).ok_or_else(|| ScenarioError::new("it is no TCP"))
+    tcp.map(|tcp| tcp.config().clone()).ok_or_else(|| ConfigError::new("it is no TCP"))
 }
 
 /// The largest MTU of the IP (version 4) right below, where there is one.
@@ -83,8 +84,8 @@ fn mtu(place: NodePlace<'_>) -> Option<u32> {
 /// The number of an `x25` node, by which it is called.
 ///
 /// # Errors
-/// A [`ScenarioError`] where there is none.
-pub(super) fn number(settings: &toml::Table) -> Result<Number, ScenarioError> {
+/// A [`ConfigError`] where there is none.
+pub(super) fn number(settings: &toml::Table) -> Result<Number, ConfigError> {
     let text = settings.get("address").and_then(toml::Value::as_str);
     let text = text.unwrap_or_default();
     let number: Option<Number> = text.parse().ok();
@@ -97,8 +98,8 @@ pub(super) fn number(settings: &toml::Table) -> Result<Number, ScenarioError> {
 /// is needed for that is looked at; the rest is judged when the node is built.
 ///
 /// # Errors
-/// A [`ScenarioError`] where there is none.
-pub(super) fn address(settings: &toml::Table, interface: Option<&str>) -> Result<IpAddr, ScenarioError> {
+/// A [`ConfigError`] where there is none.
+pub(super) fn address(settings: &toml::Table, interface: Option<&str>) -> Result<IpAddr, ConfigError> {
     let tables = settings.get("interface").and_then(toml::Value::as_table);
     let first = tables.and_then(|tables| {
         let wanted = tables.iter().find(|(name, _)| interface == Some(name.as_str()));

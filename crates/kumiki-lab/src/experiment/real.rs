@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kumiki_graph::Duration;
 
-use super::fault::{ScenarioError, fault, quantity};
+use super::fault::{ConfigError, fault, quantity};
 use super::hosts::layers;
-use crate::quantity::Octets;
 use crate::scenario::{self, Graph, Real};
+use kumiki_config::quantity::Octets;
 
 /// The node and the device by which the host itself is reached.
 const KERNEL: &str = "kernel";
@@ -37,12 +37,12 @@ pub struct RealHost {
 /// The host that stands for `spec`, whose name is `name`, and what is known of the real one.
 ///
 /// # Errors
-/// A [`ScenarioError`] whose path begins at the host's keys.
+/// A [`ConfigError`] whose path begins at the host's keys.
 pub(super) fn stand_in(
     name: &str,
     spec: &scenario::Host,
     real: &Real,
-) -> Result<(scenario::Host, RealHost), ScenarioError> {
+) -> Result<(scenario::Host, RealHost), ConfigError> {
     let below: BTreeMap<String, Vec<String>> =
         spec.graph.as_ref().map(layers).unwrap_or_default().into_iter().collect();
     let is_ip = |node: &&String| ["ip", "ipv6"].contains(&spec.kind_of(node));
@@ -69,7 +69,7 @@ pub(super) fn stand_in(
     for top in tops {
         let own = host.settings.entry(top.clone()).or_default();
         for (path, interface) in interfaces(own) {
-            let under = |fault: ScenarioError| fault.under(&path).under(&[top]);
+            let under = |fault: ConfigError| fault.under(&path).under(&[top]);
             addresses.extend(addresses_of(interface).map_err(under)?);
             mtu = mtu.max(Some(mtu_of(interface).map_err(under)?));
         }
@@ -89,12 +89,12 @@ pub(super) fn stand_in(
 /// What is known of the host called `name`, which is real from the frames of Ethernet up, and its device.
 ///
 /// # Errors
-/// A [`ScenarioError`] whose path begins at the host's keys.
+/// A [`ConfigError`] whose path begins at the host's keys.
 pub(super) fn on_ethernet<'a>(
     name: &str,
     spec: &'a scenario::Host,
     real: &Real,
-) -> Result<(&'a str, RealHost), ScenarioError> {
+) -> Result<(&'a str, RealHost), ConfigError> {
     let devices = spec.graph.as_ref().map(Graph::devices).unwrap_or_default();
     let [device] = devices.as_slice() else {
         let problem = format!("{} devices, and one is this machine's or a socket", devices.len());
@@ -113,7 +113,7 @@ pub(super) fn on_ethernet<'a>(
             continue;
         }
         for (path, interface) in interfaces(own) {
-            let under = |fault: ScenarioError| fault.under(&path).under(&[node]);
+            let under = |fault: ConfigError| fault.under(&path).under(&[node]);
             addresses.extend(addresses_of(interface).map_err(under)?);
             mtu = mtu.max(Some(mtu_of(interface).map_err(under)?));
         }
@@ -210,7 +210,7 @@ pub(super) fn interfaces(own: &toml::Table) -> Vec<(Vec<&str>, &toml::Table)> {
     all
 }
 
-pub(super) fn addresses_of(interface: &toml::Table) -> Result<Vec<(IpAddr, u8)>, ScenarioError> {
+pub(super) fn addresses_of(interface: &toml::Table) -> Result<Vec<(IpAddr, u8)>, ConfigError> {
     let key = if interface.contains_key("addresses") { "addresses" } else { "address" };
     let texts: Vec<&str> = match interface.get(key) {
         Some(toml::Value::Array(all)) => all.iter().filter_map(toml::Value::as_str).collect(),
@@ -226,7 +226,7 @@ pub(super) fn addresses_of(interface: &toml::Table) -> Result<Vec<(IpAddr, u8)>,
     })
 }
 
-fn mtu_of(interface: &toml::Table) -> Result<u16, ScenarioError> {
+fn mtu_of(interface: &toml::Table) -> Result<u16, ConfigError> {
     let Some(text) = interface.get("mtu").and_then(toml::Value::as_str) else {
         return Ok(MTU);
     };

@@ -2,7 +2,7 @@
 
 use kumiki_sim::World;
 
-use super::fault::ScenarioError;
+use super::fault::ConfigError;
 use super::media::{LineEnds, Random, device, has_addresses, plug_in, seed_of};
 use crate::medium::Step;
 use crate::scenario::{Ring, Scenario};
@@ -10,8 +10,8 @@ use crate::scenario::{Ring, Scenario};
 /// Puts the rings of `scenario` into `world`.
 ///
 /// # Errors
-/// A [`ScenarioError`] whose path begins at the top of the scenario.
-pub(super) fn add_rings(scenario: &Scenario, ends: &mut LineEnds<'_>, world: &mut World) -> Result<(), ScenarioError> {
+/// A [`ConfigError`] whose path begins at the top of the scenario.
+pub(super) fn add_rings(scenario: &Scenario, ends: &mut LineEnds<'_>, world: &mut World) -> Result<(), ConfigError> {
     for (name, ring) in &scenario.ring {
         let steps = scenario.ring_changes(name)?;
         add_ring(name, (ring, &steps), scenario, ends, world).map_err(|fault| fault.under(&["ring", name]))?;
@@ -25,7 +25,7 @@ fn add_ring(
     scenario: &Scenario,
     ends: &mut LineEnds<'_>,
     world: &mut World,
-) -> Result<(), ScenarioError> {
+) -> Result<(), ConfigError> {
     let medium = ring.ring()?;
     let medium = if let Some(most) = ends.most_waiting { medium.bounded(most) } else { medium };
     let stations = ring.ends.iter().map(|end| (ring.station(end).to_owned(), address(scenario, end)));

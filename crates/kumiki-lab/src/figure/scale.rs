@@ -1,8 +1,8 @@
 //! From values to places, and where the ticks go.
 
 use super::{Axis, Scale};
-use crate::quantity::Octets;
 use crate::scenario::label::ratio;
+use kumiki_config::quantity::Octets;
 
 /// A mark on an axis.
 #[derive(Clone, Debug, PartialEq)]

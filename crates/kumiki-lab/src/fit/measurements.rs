@@ -2,7 +2,7 @@
 
 use super::Options;
 use crate::rows::{Parameter, ValueName};
-use crate::scenario::{ErrorPlace, Point, ScenarioError};
+use crate::scenario::{ConfigError, ErrorPlace, Point};
 use crate::sources::{FoundColumn, Record, Source, number, told};
 
 /// A measurement of a point.
@@ -24,7 +24,7 @@ struct PointFinder {
 }
 
 impl PointFinder {
-    fn of(points: &[Point], source: &Source) -> Result<Self, ScenarioError> {
+    fn of(points: &[Point], source: &Source) -> Result<Self, ConfigError> {
         let key = |point: &Point| point.parameters().into_iter().map(|(name, value)| (name, told(&value))).collect();
         let keys: Vec<Vec<(String, String)>> = points.iter().map(key).collect();
         let mut columns: Vec<(usize, FoundColumn)> = Vec::new();
@@ -62,7 +62,7 @@ pub(super) fn measurements(
     source: &Source,
     value: &ValueName,
     options: &Options,
-) -> Result<Vec<Measurement>, ScenarioError> {
+) -> Result<Vec<Measurement>, ConfigError> {
     let found = source.find(value.name()).ok_or_else(|| source.lacks(value.name()))?;
     source.check_numbers(&found)?;
     let finder = PointFinder::of(points, source)?;
@@ -72,12 +72,12 @@ pub(super) fn measurements(
     };
     let mut measurements = Vec::new();
     for (count, record) in (1_usize..).zip(source.records()) {
-        let at = |fault: ScenarioError| {
+        let at = |fault: ConfigError| {
             let place = ErrorPlace::Line(usize::try_from(record.line()).unwrap_or(0), 1);
             fault.in_place(place).in_file(source.path())
         };
         let point = finder.find(record).map_err(|said| {
-            at(ScenarioError::new(format!("no point of the scenario has {said}")))
+            at(ConfigError::new(format!("no point of the scenario has {said}")))
                 .expected("values that [vary] has; --set NAME=[...] gives it others")
         })?;
         let number = measured(record.number(&found), value).map_err(at)?;
@@ -97,32 +97,28 @@ pub(super) fn measurements(
 }
 
 /// A `number` that something can be fitted to, as the `value` of a line.
-fn measured(number: Option<f64>, value: &ValueName) -> Result<f64, ScenarioError> {
+fn measured(number: Option<f64>, value: &ValueName) -> Result<f64, ConfigError> {
     let Some(number) = number else {
-        let fault = ScenarioError::new(format!("no {}: the cell is empty", value.name()));
+        let fault = ConfigError::new(format!("no {}: the cell is empty", value.name()));
         return Err(fault.expected("what was measured, or no such line"));
     };
     if number == 0.0 {
-        return Err(ScenarioError::new(format!("{} is 0, of which no error is a part", value.name())));
+        return Err(ConfigError::new(format!("{} is 0, of which no error is a part", value.name())));
     }
     if !MEASURABLE.contains(&number) {
         let problem = format!("{} is {number:e}, which nothing that is run can come to", value.name());
-        return Err(ScenarioError::new(problem).expected(format!(
-            "{:e} to {:e}",
-            MEASURABLE.start(),
-            MEASURABLE.end()
-        )));
+        return Err(ConfigError::new(problem).expected(format!("{:e} to {:e}", MEASURABLE.start(), MEASURABLE.end())));
     }
     Ok(number)
 }
 
 /// Whether a line says in the column `name` that it is held out.
-fn is_held_out(record: Record<'_>, name: &str, found: &FoundColumn) -> Result<bool, ScenarioError> {
+fn is_held_out(record: Record<'_>, name: &str, found: &FoundColumn) -> Result<bool, ConfigError> {
     let Some(cell) = record.get(found) else {
         return Ok(false);
     };
     is_mark(&cell).ok_or_else(|| {
-        ScenarioError::new(format!("{name} = {:?} neither holds the line out nor leaves it in", told(&cell)))
+        ConfigError::new(format!("{name} = {:?} neither holds the line out nor leaves it in", told(&cell)))
             .expected(HOLD_OUT_WORDS)
     })
 }

@@ -16,7 +16,7 @@ use crate::laboratory::Laboratory;
 use crate::profile::{self, Profile};
 use crate::reproduce::{Failure, Runner as _};
 use crate::rows::{Scope, ValueName};
-use crate::scenario::{Choice, Document, Point, ScenarioError};
+use crate::scenario::{Choice, ConfigError, Document, Point};
 use crate::sources::Source;
 use crate::stats::Level;
 
@@ -167,27 +167,22 @@ impl Task {
     ///
     /// # Errors
     ///
-    /// [`ScenarioError`] where a measurement is of no point, or lacks what says of which; where values are missing or
+    /// [`ConfigError`] where a measurement is of no point, or lacks what says of which; where values are missing or
     /// zero; where no profile can be meant, or it can have no price that is to move; where more prices are named than
     /// there are measurements to fit to.
-    pub fn new(
-        document: &Document,
-        choice: &Choice,
-        source: &Source,
-        options: &Options,
-    ) -> Result<Self, ScenarioError> {
+    pub fn new(document: &Document, choice: &Choice, source: &Source, options: &Options) -> Result<Self, ConfigError> {
         let points = document.checked(choice, |point| Laboratory::default().check(point))?;
-        let first = points.first().ok_or_else(|| ScenarioError::new("the scenario has no points"))?;
+        let first = points.first().ok_or_else(|| ConfigError::new("the scenario has no points"))?;
         let value = match &options.value {
             Some(name) => ValueName::new(name)
-                .ok_or_else(|| ScenarioError::unknown(["--value"], "value of a row", name, &ValueName::known()))?,
+                .ok_or_else(|| ConfigError::unknown(["--value"], "value of a row", name, &ValueName::known()))?,
             None => first.scenario.report.shown(),
         };
         let base = base(&points, options.profile.as_deref())?;
         let profile = profile::load(&base)?;
         let measured = measurements(&points, source, &value, options)?;
         if measured.iter().all(|it| it.is_held_out) {
-            return Err(ScenarioError::new("all measurements are held out, and none is left to fit to"));
+            return Err(ConfigError::new("all measurements are held out, and none is left to fit to"));
         }
         let task = Self {
             options: options.clone(),
@@ -204,7 +199,7 @@ impl Task {
         let task = task.with_measurements(&points, measured);
         options.free.iter().try_for_each(|free| task.range(free).map(drop))?;
         let names: Vec<Name> = options.free.iter().map(|free| free.name.clone()).collect();
-        task.too_few(&names).map_or(Ok(task), |few| Err(ScenarioError::new(few)))
+        task.too_few(&names).map_or(Ok(task), |few| Err(ConfigError::new(few)))
     }
 
     /// The same of these measurements, and of those points alone of which they are: nothing else is run.
@@ -411,13 +406,13 @@ impl Task {
         ))
     }
 
-    fn range(&self, free: &FreePrice) -> Result<PriceRange, ScenarioError> {
+    fn range(&self, free: &FreePrice) -> Result<PriceRange, ConfigError> {
         if let Some(node) = free.name.node() {
             let nodes = self.nodes();
             if !nodes.contains(node) {
                 let nodes: Vec<&str> = nodes.into_iter().collect();
                 let whose = format!("node of a host with the profile {}", self.base);
-                return Err(ScenarioError::unknown(["--free"], &whose, node, &nodes));
+                return Err(ConfigError::unknown(["--free"], &whose, node, &nodes));
             }
         }
         let own = free.name.value(&self.profile).filter(|ps| *ps > 0.0);
@@ -431,7 +426,7 @@ impl Task {
             (None, Some((low, high))) => Ok(PriceRange { start: (low * high).sqrt(), low, high }),
             (None, None) => {
                 let problem = format!("{} has no such price, or it is 0", self.base);
-                Err(ScenarioError::at([format!("--free {}", free.name.short())], problem)
+                Err(ConfigError::at([format!("--free {}", free.name.short())], problem)
                     .expected("a range, as in tcp.send=\"100 us..1 ms\""))
             }
         }
@@ -537,7 +532,7 @@ fn root_mean(squares: f64, count: usize) -> f64 {
 }
 
 /// The one profile that is meant.
-fn base(points: &[Point], asked: Option<&str>) -> Result<String, ScenarioError> {
+fn base(points: &[Point], asked: Option<&str>) -> Result<String, ConfigError> {
     let mut names: Vec<&str> = Vec::new();
     for host in points.iter().flat_map(|point| point.scenario.host.values()) {
         let name = host.profile.as_deref().unwrap_or(profile::ZERO);
@@ -547,11 +542,11 @@ fn base(points: &[Point], asked: Option<&str>) -> Result<String, ScenarioError> 
     }
     match (asked, names.as_slice()) {
         (Some(asked), _) if names.contains(&asked) => Ok(asked.to_owned()),
-        (Some(asked), _) => Err(ScenarioError::unknown(["--profile"], "profile of a host", asked, &names)),
+        (Some(asked), _) => Err(ConfigError::unknown(["--profile"], "profile of a host", asked, &names)),
         (None, [only]) => Ok((*only).to_owned()),
-        (None, []) => Err(ScenarioError::new("no host has a profile, so there is no price to fit")
+        (None, []) => Err(ConfigError::new("no host has a profile, so there is no price to fit")
             .expected("a `profile` of the hosts, or --set host.NAME.profile=NAME")),
-        (None, _) => Err(ScenarioError::new("hosts have several profiles")
+        (None, _) => Err(ConfigError::new("hosts have several profiles")
             .one_of(&names)
             .expected(format!("--profile with one of {}, or --set so that it is the only one", names.join(", ")))),
     }

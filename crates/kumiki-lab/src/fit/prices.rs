@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use kumiki_graph::Work;
 
 use crate::profile::{Profile, Sourced};
-use crate::scenario::ScenarioError;
+use crate::scenario::ConfigError;
 
 /// How many picoseconds a nanosecond has.
 const NANO: f64 = 1e3;
@@ -105,9 +105,9 @@ impl Name {
     }
 
     /// That a profile has no such price: which it has.
-    pub(super) fn unknown(&self, profile: &Profile) -> ScenarioError {
+    pub(super) fn unknown(&self, profile: &Profile) -> ConfigError {
         let known: Vec<String> = all(profile).iter().map(Self::short).collect();
-        ScenarioError::unknown(["--free"], "price", &self.short(), &known)
+        ConfigError::unknown(["--free"], "price", &self.short(), &known)
     }
 }
 

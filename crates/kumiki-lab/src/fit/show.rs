@@ -8,7 +8,7 @@ use super::prices::Name;
 use super::{Fitted, Values, root_mean};
 use crate::profile;
 use crate::rows::ValueName;
-use crate::scenario::ScenarioError;
+use crate::scenario::ConfigError;
 use crate::table::{Cell, Table};
 
 /// What is said of a price that does too little to be fitted.
@@ -146,8 +146,8 @@ impl Fitted {
     ///
     /// # Errors
     ///
-    /// [`ScenarioError`] where the profile that it is like is a file that cannot be read any more.
-    pub fn profile(&self) -> Result<String, ScenarioError> {
+    /// [`ConfigError`] where the profile that it is like is a file that cannot be read any more.
+    pub fn profile(&self) -> Result<String, ConfigError> {
         let mut table = self.base_table()?;
         let fitted: Vec<_> = self.task.measurements.iter().filter(|it| !it.is_held_out).collect();
         let insert = |table: &mut toml::Table, key: &str, value: toml::Value| drop(table.insert(key.to_owned(), value));
@@ -217,13 +217,13 @@ impl Fitted {
     }
 
     /// What the profile begins with: that it is like one of the repository's, or all that the file says.
-    fn base_table(&self) -> Result<toml::Table, ScenarioError> {
+    fn base_table(&self) -> Result<toml::Table, ConfigError> {
         let base = &self.task.base;
         if profile::names().contains(&base.as_str()) {
             return Ok(toml::Table::from_iter([("like".to_owned(), toml::Value::from(base.clone()))]));
         }
-        let text = crate::scenario::error::read_file(std::path::Path::new(base))?;
-        text.parse().map_err(|why: toml::de::Error| ScenarioError::new(why.message().to_owned()).in_file(base))
+        let text = kumiki_config::error::read_file(std::path::Path::new(base))?;
+        text.parse().map_err(|why: toml::de::Error| ConfigError::new(why.message().to_owned()).in_file(base))
     }
 }
 

@@ -21,11 +21,11 @@ fn document() -> Document {
     Document::parse("slow", "slow.toml", SCENARIO).unwrap()
 }
 
-fn task(csv: &str, options: &Options) -> Result<Task, ScenarioError> {
+fn task(csv: &str, options: &Options) -> Result<Task, ConfigError> {
     task_of(&document(), csv, options)
 }
 
-fn task_of(document: &Document, csv: &str, options: &Options) -> Result<Task, ScenarioError> {
+fn task_of(document: &Document, csv: &str, options: &Options) -> Result<Task, ConfigError> {
     let source = Source::of_csv("mine.csv", csv, &[]).unwrap();
     Task::new(document, &Choice::default(), &source, options)
 }

@@ -6,23 +6,23 @@ use crate::limit::is_changing;
 use crate::rows::{HALF_WIDTH, QUEUE_PARTS, RAW, Row, ValueName, WARM_UP, may_come};
 use crate::scenario::check::WARM_UP_FOUND;
 use crate::scenario::directions::sending;
-use crate::scenario::{Point, Scenario, ScenarioError, Workload, nearest};
+use crate::scenario::{ConfigError, Point, Scenario, Workload, nearest};
 
 /// More names than these are not told.
 const MOST: usize = 30;
 
 /// The same of a scenario that only counts octets: these are its `rows`.
-pub(super) fn counted(point: &Point, rows: &[Row]) -> Result<(), ScenarioError> {
+pub(super) fn counted(point: &Point, rows: &[Row]) -> Result<(), ConfigError> {
     let shown = point.scenario.report.shown();
     if rows.iter().any(|row| row.value(&shown).is_some()) {
         return Ok(());
     }
-    let fault = ScenarioError::at(["report", "value"], format!("nothing runs, so no row has {}", shown.name()));
+    let fault = ConfigError::at(["report", "value"], format!("nothing runs, so no row has {}", shown.name()));
     Err(fault.expected("goodput_mbps"))
 }
 
 /// Refuses a name that no row of the run can have.
-pub(super) fn check(point: &Point, experiment: &Experiment) -> Result<(), ScenarioError> {
+pub(super) fn check(point: &Point, experiment: &Experiment) -> Result<(), ConfigError> {
     let scenario = &point.scenario;
     if let Some(value) = &scenario.report.value {
         named(&["report", "value"], value, (scenario, experiment))?;
@@ -35,13 +35,13 @@ pub(super) fn check(point: &Point, experiment: &Experiment) -> Result<(), Scenar
         }
         if let Some(host) = claim.cpu.as_ref().filter(|host| !scenario.host.contains_key(*host)) {
             let known: Vec<&String> = scenario.host.keys().collect();
-            return Err(ScenarioError::unknown(at("cpu"), "host", host, &known));
+            return Err(ConfigError::unknown(at("cpu"), "host", host, &known));
         }
     }
     Ok(())
 }
 
-fn named(path: &[&str], value: &str, (scenario, experiment): (&Scenario, &Experiment)) -> Result<(), ScenarioError> {
+fn named(path: &[&str], value: &str, (scenario, experiment): (&Scenario, &Experiment)) -> Result<(), ConfigError> {
     let Some(known) = ValueName::new(value) else {
         return Ok(());
     };
@@ -102,15 +102,15 @@ fn lacking(
     (field, only): (&str, &str),
     load: Option<&str>,
     of: (&Scenario, &Experiment),
-) -> ScenarioError {
+) -> ConfigError {
     let whose = load.map_or_else(|| "all loads together".to_owned(), |load| format!("load.{load}"));
     let mut has = ValueName::known();
     has.retain(|name| ValueName::new(name).is_none_or(|name| lacks(load, &name, of).is_none()));
-    let fault = ScenarioError::at(path, format!("no row of {whose} has {field}: {only}"));
+    let fault = ConfigError::at(path, format!("no row of {whose} has {field}: {only}"));
     fault.expected(format!("one of {}", has.join(", ")))
 }
 
-fn queue(path: &[&str], name: &str, queues: &[String]) -> Result<(), ScenarioError> {
+fn queue(path: &[&str], name: &str, queues: &[String]) -> Result<(), ConfigError> {
     let (queue, part) = name.rsplit_once('.').unwrap_or((name, ""));
     if queues.iter().any(|it| it == queue) {
         if QUEUE_PARTS.contains(&part) {
@@ -119,7 +119,7 @@ fn queue(path: &[&str], name: &str, queues: &[String]) -> Result<(), ScenarioErr
         return Err(unknown(path, &format!("queues.{queue}"), part, "", QUEUE_PARTS.to_vec()));
     }
     if queues.is_empty() {
-        return Err(ScenarioError::at(path, "no line or switch of this scenario has a queue that is followed"));
+        return Err(ConfigError::at(path, "no line or switch of this scenario has a queue that is followed"));
     }
     // Whoever leaves out what of the queue is meant has named it all the same.
     let end = if QUEUE_PARTS.contains(&part) { format!(".{part}") } else { String::new() };
@@ -130,7 +130,7 @@ fn queue(path: &[&str], name: &str, queues: &[String]) -> Result<(), ScenarioErr
     Err(unknown(path, "queues", wanted, &end, queues.iter().map(String::as_str).collect()))
 }
 
-fn counter(path: &[&str], name: &str, experiment: &Experiment) -> Result<(), ScenarioError> {
+fn counter(path: &[&str], name: &str, experiment: &Experiment) -> Result<(), ConfigError> {
     let counters = experiment.counters();
     let (layer, counter) = name.rsplit_once('.').unwrap_or((name, ""));
     let Some(counts) = counters.get(layer) else {
@@ -145,7 +145,7 @@ fn counter(path: &[&str], name: &str, experiment: &Experiment) -> Result<(), Sce
 }
 
 /// That there is no `above.name`, what there is, and what is nearest; `end` follows the name.
-fn unknown(path: &[&str], above: &str, name: &str, end: &str, mut known: Vec<&str>) -> ScenarioError {
+fn unknown(path: &[&str], above: &str, name: &str, end: &str, mut known: Vec<&str>) -> ConfigError {
     let near = nearest(name, &known).map(|near| format!("\"{above}.{near}{end}\""));
     let more = known.len().saturating_sub(MOST);
     known.truncate(MOST);
@@ -156,7 +156,7 @@ fn unknown(path: &[&str], above: &str, name: &str, end: &str, mut known: Vec<&st
     } else {
         format!("there is no {above}.{name}")
     };
-    let fault = ScenarioError::at(path, problem).expected(format!("{above}.NAME{end} with one of {list}"));
+    let fault = ConfigError::at(path, problem).expected(format!("{above}.NAME{end} with one of {list}"));
     match near {
         Some(near) => fault.suggest(near),
         None => fault,

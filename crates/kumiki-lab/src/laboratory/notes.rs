@@ -8,10 +8,10 @@ use kumiki_inet::tcp::Limit;
 use kumiki_octets::text::counted;
 
 use crate::experiment::{Bound, LoadResult, Measured};
-use crate::quantity::in_seconds;
 use crate::rows::{Row, Scope};
 use crate::scenario::{Happening, Scenario};
 use crate::stats;
+use kumiki_config::quantity::in_seconds;
 
 /// What a reader of the table should know beside the rates, of one load where that is all that is shown.
 pub(super) fn notes(measured: &Measured, scenario: &Scenario) -> Vec<String> {

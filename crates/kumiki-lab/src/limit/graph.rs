@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::quantity::{self, Octets};
 use crate::scenario::{Graph, Host, Scenario};
+use kumiki_config::quantity::{self, Octets};
 
 /// The nodes of a host: see the module.
 pub(super) struct Stack<'a> {

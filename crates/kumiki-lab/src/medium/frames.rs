@@ -9,8 +9,9 @@ use kumiki_settings::{BuildError, Duration, Key, Reader, Settings, Value, ValueF
 use super::schedule::{self, Step};
 use super::waits::Waits;
 use super::{Clock, FASTEST, FrameImpair, Queue, impaired};
-use crate::scenario::error::read_file;
-use crate::scenario::{ErrorPlace, ScenarioError, ScenarioErrors};
+use kumiki_config::error::read_file;
+use kumiki_config::errors::ConfigErrors;
+use kumiki_config::{ConfigError, ErrorPlace};
 
 /// What the frames are in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -205,20 +206,19 @@ impl Frames {
     /// The times at which a recorded line delivers what the first end sends, and the second; `None` for other lines.
     ///
     /// # Errors
-    /// A [`ScenarioError`] with the file and its line, or at `traces`.
-    pub(crate) fn recording(&self) -> Result<Option<[Arc<Opportunities>; 2]>, ScenarioError> {
+    /// A [`ConfigError`] with the file and its line, or at `traces`.
+    pub(crate) fn recording(&self) -> Result<Option<[Arc<Opportunities>; 2]>, ConfigError> {
         let read = |(number, file): (usize, &String)| {
             let at = ["traces".to_owned(), number.to_string()];
-            let text = read_file(Path::new(file)).map_err(|fault| ScenarioError::at(&at, fault.to_string()))?;
-            let mut faults = ScenarioErrors::default();
+            let text = read_file(Path::new(file)).map_err(|fault| ConfigError::at(&at, fault.to_string()))?;
+            let mut faults = ConfigErrors::default();
             let times = Opportunities::parse_all(&text, |error| {
-                let fault =
-                    || ScenarioError::new(error.problem).in_file(file).in_place(ErrorPlace::Line(error.line, 1));
+                let fault = || ConfigError::new(error.problem).in_file(file).in_place(ErrorPlace::Line(error.line, 1));
                 faults.push_at(Some((error.line, 1)), fault);
             });
             times
                 .map(Arc::new)
-                .ok_or_else(|| faults.all().unwrap_or_else(|| ScenarioError::new("no recording").in_file(file)))
+                .ok_or_else(|| faults.all().unwrap_or_else(|| ConfigError::new("no recording").in_file(file)))
         };
         let times = self.traces.iter().enumerate().map(read).collect::<Result<Vec<_>, _>>()?;
         Ok(match times.as_slice() {
@@ -239,7 +239,7 @@ impl Frames {
         seed: u64,
         steps: &[Step],
         waits: Option<&Arc<Waits>>,
-    ) -> Result<Box<dyn Element>, ScenarioError> {
+    ) -> Result<Box<dyn Element>, ConfigError> {
         let mut line = self.serial(queues, seed, waits)?;
         (0..2).zip(switched).filter(|(_, is_switch)| *is_switch).for_each(|(port, _)| line.count_groups(port));
         Ok(self.stepped(line, steps))
@@ -254,7 +254,7 @@ impl Frames {
         queues: [Queue; 2],
         seed: u64,
         steps: &[Step],
-    ) -> Result<(Box<dyn Element>, Shared<Serial>), ScenarioError> {
+    ) -> Result<(Box<dyn Element>, Shared<Serial>), ConfigError> {
         let line = Shared::new(self.serial(queues, seed, None)?);
         Ok((self.stepped(line.clone(), steps), line))
     }
@@ -278,7 +278,7 @@ impl Frames {
         })
     }
 
-    fn serial(&self, [a, b]: [Queue; 2], seed: u64, waits: Option<&Arc<Waits>>) -> Result<Serial, ScenarioError> {
+    fn serial(&self, [a, b]: [Queue; 2], seed: u64, waits: Option<&Arc<Waits>>) -> Result<Serial, ConfigError> {
         let queues = [a.discipline(seed, 0), b.discipline(seed, 1)];
         let queues = queues.map(|queue| match waits {
             Some(waits) => waits.watch(queue),

@@ -3,7 +3,7 @@
 use kumiki_link::{Hold, Impairment, Loss};
 use kumiki_settings::{BuildError, Duration, HasSettings as _, Reader, Settings};
 
-use crate::scenario::{ScenarioError, settings};
+use kumiki_config::{ConfigError, settings};
 
 /// What can go wrong on every medium. Chances are per frame or cell, from 0 to 1.
 #[derive(Clone, PartialEq, Debug, Default, Settings)]
@@ -138,8 +138,8 @@ impl FrameImpair {
     /// What `table`, an `impair` of a scenario, says of a medium with frames.
     ///
     /// # Errors
-    /// A [`ScenarioError`] whose path begins at the keys of `table`.
-    pub fn read(table: &toml::Table) -> Result<Self, ScenarioError> {
+    /// A [`ConfigError`] whose path begins at the keys of `table`.
+    pub fn read(table: &toml::Table) -> Result<Self, ConfigError> {
         settings::read("impair", table, |reader| super::set(Self::default(), reader))
     }
 
@@ -161,8 +161,8 @@ impl FrameImpair {
     /// What goes wrong with frames that go towards the end `0` and the end `1` of a line between `ends`.
     ///
     /// # Errors
-    /// A [`ScenarioError`] whose path begins at the keys of `impair`, where it speaks of another end.
-    pub fn toward(&self, ends: [&str; 2]) -> Result<[Impairment; 2], ScenarioError> {
+    /// A [`ConfigError`] whose path begins at the keys of `impair`, where it speaks of another end.
+    pub fn toward(&self, ends: [&str; 2]) -> Result<[Impairment; 2], ConfigError> {
         let (toward, impairment) = self.impairment();
         is_end(toward, &ends)?;
         Ok(ends.map(|end| match toward {
@@ -178,13 +178,13 @@ pub(crate) fn is_named(toward: &str, end: &str) -> bool {
 }
 
 /// Whether `toward` is one of `ends`, where it says anything.
-pub(crate) fn is_end(toward: Option<&str>, ends: &[impl AsRef<str>]) -> Result<(), ScenarioError> {
+pub(crate) fn is_end(toward: Option<&str>, ends: &[impl AsRef<str>]) -> Result<(), ConfigError> {
     let Some(toward) = toward else {
         return Ok(());
     };
     match ends.iter().filter(|end| is_named(toward, end.as_ref())).count() {
-        0 => Err(ScenarioError::unknown(["toward"], "end of this line", toward, ends)),
+        0 => Err(ConfigError::unknown(["toward"], "end of this line", toward, ends)),
         1 => Ok(()),
-        _ => Err(ScenarioError::at(["toward"], "both ends are there").found(format!("{toward:?}")).one_of(ends)),
+        _ => Err(ConfigError::at(["toward"], "both ends are there").found(format!("{toward:?}")).one_of(ends)),
     }
 }

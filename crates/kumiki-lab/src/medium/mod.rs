@@ -46,7 +46,7 @@ pub use switch::{AtmSwitch, Channel, Discard, EthernetSwitch, SWITCHES, Switch};
 pub use synchronous::{Switched, Synchronous};
 pub(crate) use waits::{Span, Waits, joined};
 
-use crate::scenario::{ScenarioError, settings};
+use kumiki_config::{ConfigError, settings};
 
 /// What is between two ends.
 #[derive(Clone, PartialEq, Debug)]
@@ -100,8 +100,8 @@ fn set<T: HasSettings>(mut medium: T, reader: &Reader<'_>) -> Result<T, BuildErr
 /// A device on a line with cells, of the settings in `table`.
 ///
 /// # Errors
-/// A [`ScenarioError`] whose path begins at the keys of the device.
-pub(crate) fn device(table: &toml::Table) -> Result<Device, ScenarioError> {
+/// A [`ConfigError`] whose path begins at the keys of the device.
+pub(crate) fn device(table: &toml::Table) -> Result<Device, ConfigError> {
     settings::read("a device", table, |reader| set(Device::default(), reader))
 }
 
@@ -115,8 +115,8 @@ pub fn settings_of<T>(media: &[(&str, MediumMaker<T>)], medium: &str) -> Vec<Set
 /// The medium called `medium` among `media`, of the settings in `table`.
 ///
 /// # Errors
-/// A [`ScenarioError`] whose path begins at the keys of the link or ring.
-pub(crate) fn read<T>(media: &[(&str, MediumMaker<T>)], medium: &str, table: &toml::Table) -> Result<T, ScenarioError> {
+/// A [`ConfigError`] whose path begins at the keys of the link or ring.
+pub(crate) fn read<T>(media: &[(&str, MediumMaker<T>)], medium: &str, table: &toml::Table) -> Result<T, ConfigError> {
     if table.contains_key("rate") && !WITH_RATE.contains(&medium) && media.iter().any(|(name, _)| *name == medium) {
         let (rate, other) = match medium {
             "trace" => ("the rate of its recording", ", or medium = \"point-to-point\""),
@@ -124,7 +124,7 @@ pub(crate) fn read<T>(media: &[(&str, MediumMaker<T>)], medium: &str, table: &to
             _ if medium.starts_with("sync-") => ("the rate of its name", ", or medium = \"synchronous\""),
             _ => ("the rate of its name", ", or medium = \"point-to-point\""),
         };
-        let fault = ScenarioError::at(["rate"], format!("{medium} has {rate}"));
+        let fault = ConfigError::at(["rate"], format!("{medium} has {rate}"));
         return Err(fault.expected(format!("no `rate`{other}")));
     }
     named(media, ("medium", "medium"), medium, |name| name.to_owned(), table)
@@ -136,8 +136,8 @@ const WITH_RATE: [&str; 2] = ["point-to-point", "synchronous"];
 /// The switch of the kind `kind`, of the settings in `table`.
 ///
 /// # Errors
-/// A [`ScenarioError`] whose path begins at the keys of the switch.
-pub(crate) fn read_switch(kind: &str, table: &toml::Table) -> Result<Switch, ScenarioError> {
+/// A [`ConfigError`] whose path begins at the keys of the switch.
+pub(crate) fn read_switch(kind: &str, table: &toml::Table) -> Result<Switch, ConfigError> {
     named(&SWITCHES, ("kind", "kind of switch"), kind, |name| format!("a switch of the kind {name}"), table)
 }
 
@@ -148,10 +148,10 @@ fn named<T>(
     name: &str,
     words: impl Fn(&str) -> String,
     table: &toml::Table,
-) -> Result<T, ScenarioError> {
+) -> Result<T, ConfigError> {
     let Some((name, make)) = all.iter().find(|(known, _)| *known == name) else {
         let known: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
-        let fault = ScenarioError::unknown([key], what, name, &known);
+        let fault = ConfigError::unknown([key], what, name, &known);
         return Err(match name {
             "ethernet" if known.contains(&"point-to-point") => {
                 fault.suggest("\"point-to-point\" with framing = \"24 B\", which is what Ethernet adds to a frame")
@@ -207,8 +207,8 @@ impl Line {
     /// As it goes into the world, with the seed of what is random on it, and how it changes.
     ///
     /// # Errors
-    /// A [`ScenarioError`] whose path begins at the keys of the link.
-    pub(crate) fn element(&self, seed: u64, steps: &[Step]) -> Result<Box<dyn Element>, ScenarioError> {
+    /// A [`ConfigError`] whose path begins at the keys of the link.
+    pub(crate) fn element(&self, seed: u64, steps: &[Step]) -> Result<Box<dyn Element>, ConfigError> {
         match self {
             Self::Cells(cells) => Ok(cells.element()),
             Self::Pos(pos) => Ok(pos.element(seed, &schedule::outages(steps, None))),
@@ -242,10 +242,10 @@ impl Line {
     /// Whether it, which is a `medium`, can change so.
     ///
     /// # Errors
-    /// A [`ScenarioError`] whose path begins at the keys of the step.
-    pub(crate) fn judge(&self, medium: &str, step: &Step) -> Result<(), ScenarioError> {
+    /// A [`ConfigError`] whose path begins at the keys of the step.
+    pub(crate) fn judge(&self, medium: &str, step: &Step) -> Result<(), ConfigError> {
         if let Some(key) = step.of_both_ways() {
-            let fault = ScenarioError::at([key], "it changes both ways, and the event is of one");
+            let fault = ConfigError::at([key], "it changes both ways, and the event is of one");
             return Err(match key {
                 "rate" => fault.expected(
                     "no `toward` beside it; for one way alone a list of the rates from the first end and from the second, with the other as it is",
@@ -262,16 +262,16 @@ impl Line {
         {
             if is_set && !can_be {
                 let problem = format!("the {key} of {medium} stays as it is");
-                return Err(ScenarioError::at([key], problem).expected("a line of the medium \"point-to-point\""));
+                return Err(ConfigError::at([key], problem).expected("a line of the medium \"point-to-point\""));
             }
         }
         match self {
             Self::Pos(_) if step.up.is_some() && step.toward.is_some() => {
-                Err(ScenarioError::at(["toward"], format!("{medium} loses its signal both ways at once")))
+                Err(ConfigError::at(["toward"], format!("{medium} loses its signal both ways at once")))
             }
             Self::Pos(pos) if step.up.is_some() && pos.octet_exact == Some(false) => {
                 let problem = format!("{medium} has no signal to lose where it is not run octet by octet");
-                Err(ScenarioError::at(["up"], problem).expected("octet_exact = true, or not set, at the line"))
+                Err(ConfigError::at(["up"], problem).expected("octet_exact = true, or not set, at the line"))
             }
             Self::Pos(_) | Self::Frames(_) | Self::Cells(_) | Self::Synchronous(_) => Ok(()),
         }
@@ -280,8 +280,8 @@ impl Line {
     /// Reads what is not in the scenario itself.
     ///
     /// # Errors
-    /// A [`ScenarioError`] of a file, or at the keys of the link.
-    pub(crate) fn judge_files(&self) -> Result<(), ScenarioError> {
+    /// A [`ConfigError`] of a file, or at the keys of the link.
+    pub(crate) fn judge_files(&self) -> Result<(), ConfigError> {
         match self {
             Self::Frames(frames) => frames.recording().map(|_| ()),
             Self::Cells(_) | Self::Pos(_) | Self::Synchronous(_) => Ok(()),
@@ -336,5 +336,5 @@ fn impaired<T: HasSettings + Default>(place: &mut Option<T>, reader: &Reader<'_>
 
 /// A time, for lists of them.
 fn time(text: &str) -> Option<Duration> {
-    crate::quantity::parse(text).ok()
+    kumiki_config::quantity::parse(text).ok()
 }

@@ -6,7 +6,7 @@ use kumiki_settings::{Duration, Settings};
 use kumiki_wire::inet::ethernet::MacAddr;
 
 use super::{FrameImpair, ImpairmentSchedule, Queue, Step, impaired, is_named, schedule};
-use crate::scenario::ScenarioError;
+use crate::scenario::ConfigError;
 
 /// A ring of FDDI.
 #[derive(Clone, PartialEq, Debug, Settings)]
@@ -53,12 +53,12 @@ impl Ring {
     /// and the seed of what is random on it.
     ///
     /// # Errors
-    /// A [`ScenarioError`] whose path begins at the keys of the ring.
+    /// A [`ConfigError`] whose path begins at the keys of the ring.
     pub(crate) fn element(
         &self,
         stations: impl IntoIterator<Item = (String, Option<MacAddr>)>,
         seed: u64,
-    ) -> Result<Fddi, ScenarioError> {
+    ) -> Result<Fddi, ConfigError> {
         let Self { propagation, latency, ttrt, .. } = *self;
         let station = |address| StationConfig { address, latency, propagation, ttrt };
         let (names, addresses): (Vec<String>, Vec<_>) = stations.into_iter().unzip();
@@ -68,11 +68,11 @@ impl Ring {
     }
 }
 
-fn said(error: FddiError) -> ScenarioError {
+fn said(error: FddiError) -> ConfigError {
     let key = match error {
         FddiError::Stations(_) => "ends",
         FddiError::Latency(_) => "latency",
         FddiError::Target { .. } => "ttrt",
     };
-    ScenarioError::at([key], error.to_string())
+    ConfigError::at([key], error.to_string())
 }

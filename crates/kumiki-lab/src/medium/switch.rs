@@ -10,7 +10,7 @@ use kumiki_wire::atm::cell::Vc;
 use kumiki_wire::inet::ethernet::LEN;
 
 use super::{Feedback, FeedbackKind, Managed, MediumMaker, Queue, Slotted, set};
-use crate::scenario::ScenarioError;
+use crate::scenario::ConfigError;
 
 /// What switches.
 #[derive(Clone, PartialEq, Debug)]
@@ -142,8 +142,8 @@ impl AtmSwitch {
     /// has.
     ///
     /// # Errors
-    /// A [`ScenarioError`] whose path begins at the keys of the switch.
-    pub(crate) fn element(&self, lines: &[Option<Slots>]) -> Result<atm::Switch, ScenarioError> {
+    /// A [`ConfigError`] whose path begins at the keys of the switch.
+    pub(crate) fn element(&self, lines: &[Option<Slots>]) -> Result<atm::Switch, ConfigError> {
         let own = Slots::new(self.medium.unwrap_or_default().rate());
         let queue = u64::from(self.queue_cells);
         let usual = OutputConfig::new(own, queue);
@@ -161,7 +161,7 @@ impl AtmSwitch {
         let mut switch = atm::Switch::new(self.latency, &outputs);
         for channel in &self.channels {
             let Channel { from, to, both } = *channel;
-            let fault = |why: String| ScenarioError::at(["channels"], format!("\"{channel}\": {why}"));
+            let fault = |why: String| ConfigError::at(["channels"], format!("\"{channel}\": {why}"));
             if let Some(end) = [from, to].iter().find(|end| end.port >= lines.len()) {
                 let last = lines.len().saturating_sub(1);
                 return Err(fault(format!("there is no port {}", end.port)).expected(format!("ports 0 to {last}")));

@@ -6,7 +6,7 @@ use kumiki_settings::{BuildError, Duration, Reader, Settings};
 use kumiki_wire::ppp::hdlc::{BitFraming, FcsKind};
 
 use super::{Clock, FASTEST, FCS, FLAGS, FrameImpair, Managed, Queue, Rule, impaired, perhaps, time};
-use crate::scenario::ScenarioError;
+use crate::scenario::ConfigError;
 
 /// A synchronous line.
 #[derive(Clone, PartialEq, Debug, Settings)]
@@ -127,7 +127,7 @@ impl Synchronous {
         SerialConfig { carrier, propagation: self.propagation, say_sent: true }
     }
 
-    pub(super) fn element(&self, seed: u64) -> Result<Box<dyn Element>, ScenarioError> {
+    pub(super) fn element(&self, seed: u64) -> Result<Box<dyn Element>, ConfigError> {
         let Some(switched) = &self.switched else {
             let [from_0, from_1] = [0, 1].map(|end| self.queue.discipline(seed, end));
             return Ok(Box::new(Serial::with_disciplines(self.line(), from_0, from_1)));
@@ -142,7 +142,7 @@ impl Synchronous {
             clears: clears.iter().map(|after| Instant::ZERO + *after).collect(),
             ..ExchangeConfig::new(self.line())
         };
-        let wrong = |why: String| ScenarioError::at(["switched", "numbers"], why);
+        let wrong = |why: String| ConfigError::at(["switched", "numbers"], why);
         if numbers.len() != 2 {
             return Err(wrong(format!("{} numbers", numbers.len())).expected("one for each of the two ends"));
         }

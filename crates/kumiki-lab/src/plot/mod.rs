@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::figure::{Axis, Figure, Point as Mark, Scale, Series, Shape};
 use crate::rows::{Parameter, Scope, bounds};
-use crate::scenario::ScenarioError;
+use crate::scenario::ConfigError;
 use crate::sources::{Condition, FoundColumn, Interval, Source, empty, is_same, labelled, told, unit, without, words};
 use crate::stats::{Level, Summary};
 
@@ -72,8 +72,8 @@ struct DrawnRecord {
 ///
 /// # Errors
 ///
-/// [`ScenarioError`] where a source has no value of a name, a value is no number, or nothing is left to draw.
-pub fn figure(sources: &[Source], options: &Options) -> Result<(Figure, Vec<String>), ScenarioError> {
+/// [`ConfigError`] where a source has no value of a name, a value is no number, or nothing is left to draw.
+pub fn figure(sources: &[Source], options: &Options) -> Result<(Figure, Vec<String>), ConfigError> {
     Source::check_over(sources, &options.over)?;
     let mut left_out = Condition::lacking(&options.conditions, sources)?;
     left_out.extend(sources.iter().filter_map(Source::failed));
@@ -91,7 +91,7 @@ pub fn figure(sources: &[Source], options: &Options) -> Result<(Figure, Vec<Stri
             .iter()
             .find(|it| it.name() == crate::sources::SCOPE && it.wanted_text() != options.scope.name());
         let fault = || {
-            let fault = ScenarioError::new(format!("nothing to draw: no record has both {x} and {y}"));
+            let fault = ConfigError::new(format!("nothing to draw: no record has both {x} and {y}"));
             fault.expected(match other {
                 Some(it) => format!("--scope {} in the place of {it}", it.wanted_text()),
                 None => "other names, another --scope, or fewer conditions".to_owned(),
@@ -100,7 +100,7 @@ pub fn figure(sources: &[Source], options: &Options) -> Result<(Figure, Vec<Stri
         return Err(unmet.into_iter().next().unwrap_or_else(fault));
     }
     let mut figure = draw(drawn, &x, &y, options);
-    left_out.extend(unmet.iter().map(ScenarioError::to_string));
+    left_out.extend(unmet.iter().map(ConfigError::to_string));
     for note in &left_out {
         figure.caption = format!("{} {note}.", figure.caption).trim_start().to_owned();
     }
@@ -108,15 +108,15 @@ pub fn figure(sources: &[Source], options: &Options) -> Result<(Figure, Vec<Stri
 }
 
 /// The name as the sources call it that have such a value.
-fn resolved(sources: &[Source], name: &str) -> Result<String, ScenarioError> {
+fn resolved(sources: &[Source], name: &str) -> Result<String, ConfigError> {
     Source::find_in(sources, name).map_or_else(
-        || Err(sources.first().map_or_else(|| ScenarioError::new("nothing to draw"), |it| it.lacks(name))),
+        || Err(sources.first().map_or_else(|| ConfigError::new("nothing to draw"), |it| it.lacks(name))),
         Ok,
     )
 }
 
 /// The horizontal axis: the one asked for, or the first that is varied.
-fn x_name(sources: &[Source], options: &Options) -> Result<String, ScenarioError> {
+fn x_name(sources: &[Source], options: &Options) -> Result<String, ConfigError> {
     if let Some(x) = &options.x {
         return Ok(x.clone());
     }
@@ -147,9 +147,8 @@ fn x_name(sources: &[Source], options: &Options) -> Result<String, ScenarioError
     }
     let mut seen = BTreeSet::new();
     names.retain(|name| seen.insert(*name));
-    let fault = ScenarioError::new(
-        "nothing that is varied has several numbers, so it is not known what the horizontal axis is",
-    );
+    let fault =
+        ConfigError::new("nothing that is varied has several numbers, so it is not known what the horizontal axis is");
     Err(match names.as_slice() {
         [] => fault.expected("--x with the name of a value of the rows, or of a column"),
         [only] => fault.expected(format!("--x {only}, or another value of the rows")),
@@ -165,7 +164,7 @@ fn curve_names(
     sources: &[Source],
     options: &Options,
     left_out: &mut Vec<String>,
-) -> Result<Vec<(String, FoundColumn)>, ScenarioError> {
+) -> Result<Vec<(String, FoundColumn)>, ConfigError> {
     // What one has in per cent and another as a bare number has one name in all curves.
     let of_all = |name: &str, found: FoundColumn| {
         let shared = Source::find_in(sources, name).and_then(|name| source.find(&name).map(|found| (name, found)));
@@ -241,7 +240,7 @@ fn of_source(
     sources: &[Source],
     options: &Options,
     left_out: &mut Vec<String>,
-) -> Result<Vec<DrawnRecord>, ScenarioError> {
+) -> Result<Vec<DrawnRecord>, ConfigError> {
     let at = source.find(x).ok_or_else(|| source.lacks(x))?;
     let value = source.find(y).ok_or_else(|| source.lacks(y))?;
     source.check_numbers(&value)?;

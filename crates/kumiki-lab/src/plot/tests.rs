@@ -23,7 +23,7 @@ fn results() -> Source {
     Source::of_rows("ours", rows, None)
 }
 
-fn figure(sources: &[Source], options: &Options) -> Result<Figure, ScenarioError> {
+fn figure(sources: &[Source], options: &Options) -> Result<Figure, ConfigError> {
     super::figure(sources, options).map(|(figure, _)| figure)
 }
 

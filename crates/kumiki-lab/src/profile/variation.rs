@@ -15,8 +15,8 @@ use siphasher::sip::SipHasher13;
 
 use super::load::Picoseconds;
 use super::{Profile, Sourced};
-use crate::quantity::{Share, parse};
-use crate::scenario::ScenarioError;
+use crate::scenario::ConfigError;
+use kumiki_config::quantity::{Share, parse};
 
 /// Prices that differ from run to run, together.
 #[derive(Clone, PartialEq, Debug, Deserialize, Keys)]
@@ -66,28 +66,28 @@ impl Profile {
 }
 
 /// Every entry is of prices that there are, of each at most one.
-pub(super) fn check(profile: &Profile) -> Result<(), ScenarioError> {
+pub(super) fn check(profile: &Profile) -> Result<(), ConfigError> {
     let mut known = profile.clone();
     let mut seen: Vec<&String> = Vec::new();
     for (name, variation) in &profile.variation {
         let at = |key| ["variation", name.as_str(), key];
         if variation.spread > Share::ONE {
-            let fault = ScenarioError::at(at("spread"), "a spread this wide leaves no price at all");
+            let fault = ConfigError::at(at("spread"), "a spread this wide leaves no price at all");
             return Err(fault.found(variation.spread.to_string()).expected("at most 100 %"));
         }
         if variation.from.trim().is_empty() {
-            let fault = ScenarioError::at(at("from"), "a variation must say where it comes from");
+            let fault = ConfigError::at(at("from"), "a variation must say where it comes from");
             return Err(fault.expected("a source, \"fitted: ...\" or \"assumed: ...\""));
         }
         for (number, path) in variation.of.iter().enumerate() {
             let number = number.to_string();
             let place = ["variation", name, "of", &number];
             if known.sourced(path).is_none() {
-                let fault = ScenarioError::at(place, format!("there is no price {path:?} in this profile"));
+                let fault = ConfigError::at(place, format!("there is no price {path:?} in this profile"));
                 return Err(fault.expected("price.NODE.WORK, transfer.wait, transfer.wait_octet or cpu.NAME.switch"));
             }
             if seen.contains(&path) {
-                return Err(ScenarioError::at(place, format!("{path:?} varies already")));
+                return Err(ConfigError::at(place, format!("{path:?} varies already")));
             }
             seen.push(path);
         }

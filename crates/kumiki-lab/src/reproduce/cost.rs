@@ -8,10 +8,10 @@ use kumiki_graph::Duration;
 use super::Part;
 use crate::limit;
 use crate::progress::Cost;
-use crate::quantity::{Distribution, Octets, Quantity as _, Rate, parse};
 use crate::scenario::check::WARM_UP_FOUND;
 use crate::scenario::{Choice, Point, Runs, Workload};
 use crate::topology::Topology;
+use kumiki_config::quantity::{Distribution, Octets, Quantity as _, Rate, parse};
 
 /// Of each point in order. Those of one scenario are a group: one point of it says more of the others than any guess.
 pub(super) fn of(parts: &[Part], choice: &Choice) -> Arc<[Cost]> {

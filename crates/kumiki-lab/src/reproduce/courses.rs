@@ -11,10 +11,10 @@ use crate::experiment::Samples;
 use crate::figure::{Figure, Shape};
 use crate::laboratory::SERIES;
 use crate::page::PointSeries;
-use crate::quantity::in_seconds;
 use crate::rows::Output;
 use crate::scenario::{Happening, Point};
 use crate::table::{Cell, Table};
+use kumiki_config::quantity::in_seconds;
 
 /// So many points of a scenario are shown.
 const POINTS: usize = 4;

@@ -27,9 +27,9 @@ use super::room;
 use super::shard::Shard;
 use super::{COMMIT, Plan};
 use crate::compare::provenance;
-use crate::refusal::json_words;
 use crate::rows::{Output, OutputError, Part};
-use crate::scenario::{Choice, Document, ScenarioError};
+use crate::scenario::{Choice, ConfigError, Document};
+use kumiki_config::refusal::json_words;
 
 /// How each line begins.
 const BEGINNING: &[u8] = b"{\"sha256\":\"";
@@ -158,8 +158,8 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// [`ScenarioError`] of a text that is no scenario.
-    pub(super) fn plan(&self) -> Result<(Vec<Document>, Choice), ScenarioError> {
+    /// [`ConfigError`] of a text that is no scenario.
+    pub(super) fn plan(&self) -> Result<(Vec<Document>, Choice), ConfigError> {
         let documents = self.scenarios.iter().map(|it| Document::parse(&it.name, &it.file, &it.text));
         let choice = Choice { set: self.set.clone(), quick: self.quick, runs: self.runs };
         Ok((documents.collect::<Result<_, _>>()?, choice))

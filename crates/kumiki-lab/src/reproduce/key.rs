@@ -6,8 +6,8 @@ use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::scenario::error::read_file;
-use crate::scenario::{Choice, Point, ScenarioError};
+use crate::scenario::{Choice, ConfigError, Point};
+use kumiki_config::error::read_file;
 
 /// SHA-256 of `octets`, in hexadecimal.
 pub(super) fn sha256(octets: &[u8]) -> String {
@@ -30,8 +30,8 @@ fn hex(octets: &[u8]) -> String {
 ///
 /// # Errors
 ///
-/// [`ScenarioError`] where a profile or a recording cannot be read again.
-pub(super) fn of(scenario: &str, point: &Point, choice: &Choice) -> Result<String, ScenarioError> {
+/// [`ConfigError`] where a profile or a recording cannot be read again.
+pub(super) fn of(scenario: &str, point: &Point, choice: &Choice) -> Result<String, ConfigError> {
     let mut hash = Sha256::new();
     // With its length, so that no two lists of parts are the same octets.
     let mut add = |part: &str| {
@@ -61,7 +61,7 @@ pub(super) fn of(scenario: &str, point: &Point, choice: &Choice) -> Result<Strin
 }
 
 /// What the files say by which recorded lines of a point go, in the order of the lines.
-fn recordings(point: &Point) -> Result<Vec<String>, ScenarioError> {
+fn recordings(point: &Point) -> Result<Vec<String>, ConfigError> {
     let files =
         point.scenario.link.values().flat_map(|link| link.settings.get("traces").and_then(toml::Value::as_array));
     let files = files.flatten().filter_map(toml::Value::as_str);

@@ -11,9 +11,9 @@ use super::run::done;
 use super::shard::Shard;
 use super::{Failure, Outcome, Plan, Results, Runner};
 use crate::capture::Contents;
-use crate::refusal::{self, Access};
 use crate::rows::{Output, OutputError};
 use crate::scenario::Point;
+use kumiki_config::refusal::{self, Access};
 
 /// What shards have brought together.
 #[derive(Debug)]

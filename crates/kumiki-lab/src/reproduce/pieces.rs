@@ -12,7 +12,7 @@ use super::merge::write;
 use super::shard::Shard;
 use super::{Plan, Results};
 use crate::rows::{Output, OutputError};
-use crate::scenario::ScenarioError;
+use crate::scenario::ConfigError;
 
 /// How messages name a journal that is no file.
 const SENT: &str = "what a worker sent";
@@ -33,8 +33,8 @@ impl Pieces {
     ///
     /// # Errors
     ///
-    /// [`ScenarioError`] where a profile cannot be read again.
-    pub fn new(header: Header, plan: &Plan) -> Result<Self, ScenarioError> {
+    /// [`ConfigError`] where a profile cannot be read again.
+    pub fn new(header: Header, plan: &Plan) -> Result<Self, ConfigError> {
         Ok(Self { header, keys: plan.keys()?.into(), entries: BTreeMap::new(), files: BTreeMap::new() })
     }
 

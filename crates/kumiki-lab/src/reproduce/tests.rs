@@ -24,9 +24,9 @@ struct Fake {
 }
 
 impl Runner for Fake {
-    fn check(&self, point: &Point) -> Result<(), ScenarioError> {
+    fn check(&self, point: &Point) -> Result<(), ConfigError> {
         match point.scenario.host["a"].settings["tcp"]["mss"].as_str() {
-            Some("0 B") => Err(ScenarioError::at(["host", "a", "tcp", "mss"], "no segment fits")),
+            Some("0 B") => Err(ConfigError::at(["host", "a", "tcp", "mss"], "no segment fits")),
             _ => Ok(()),
         }
     }
@@ -55,7 +55,7 @@ impl Runner for Fake {
     }
 }
 
-fn plan(set: &[&str], text: &str) -> Result<Plan, ScenarioError> {
+fn plan(set: &[&str], text: &str) -> Result<Plan, ConfigError> {
     let document = Document::parse("two", "two.toml", text).unwrap();
     let choice = Choice { set: set.iter().map(|&s| s.to_owned()).collect(), quick: false, runs: None };
     Plan::new(&[document], &choice, &Fake { failing: false })

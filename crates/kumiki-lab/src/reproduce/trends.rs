@@ -2,9 +2,9 @@
 
 use super::Results;
 use super::verdicts::{AGREEMENT, Verdict};
-use crate::quantity::Share;
 use crate::scenario::label::shown;
 use crate::scenario::{Point, Trend};
+use kumiki_config::quantity::Share;
 
 /// "path line, tpdu 512 B".
 pub(super) fn named(table: &toml::Table) -> String {

@@ -18,7 +18,7 @@ use serde::de::{self, MapAccess, Visitor};
 use serde::ser::{Error as _, SerializeMap};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::refusal;
+use kumiki_config::refusal;
 
 mod columns;
 mod csv_form;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::csv_form::{self, CsvForm};
 use super::{ReadError, Row, RowError, TABLES, from_jsonl, to_jsonl};
 use crate::capture::Contents;
-use crate::refusal::{self, Access};
+use kumiki_config::refusal::{self, Access};
 
 /// A directory for results.
 ///

@@ -4,7 +4,7 @@ use std::fmt;
 
 use kumiki_graph::Duration;
 
-use crate::quantity::{Distribution, Invalid, Octets, Quantity, Rate, Share, parse, parse_list};
+use kumiki_config::quantity::{Distribution, Invalid, Octets, Quantity, Rate, Share, parse, parse_list};
 
 /// A quantity of any kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

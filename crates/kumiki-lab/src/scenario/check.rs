@@ -13,10 +13,10 @@ use self::hosts::graph;
 use self::lines::PluggedEnds;
 use self::loads::{begun, loads};
 use self::runs::runs;
-use super::error::ScenarioError;
 use super::load::Profiles;
 use super::{Scenario, names, real};
 use crate::profile;
+use kumiki_config::error::ConfigError;
 
 pub(super) use self::hosts::addresses;
 pub(super) use self::report::report;
@@ -30,12 +30,12 @@ const MOST_PORTS: usize = 8192;
 const MOST_DECIMALS: u8 = 9;
 
 /// References and units. Profiles that are not `known` yet are read.
-pub(super) fn scenario(scenario: &Scenario, known: &mut Profiles) -> Result<(), ScenarioError> {
+pub(super) fn scenario(scenario: &Scenario, known: &mut Profiles) -> Result<(), ConfigError> {
     if let Some(paper) = scenario.paper.filter(|paper| !(1..=5).contains(paper)) {
-        return Err(ScenarioError::at(["paper"], format!("there is no paper {paper}")).expected("1 to 5"));
+        return Err(ConfigError::at(["paper"], format!("there is no paper {paper}")).expected("1 to 5"));
     }
     if scenario.report.decimals.is_some_and(|count| count > MOST_DECIMALS) {
-        let fault = ScenarioError::at(["report", "decimals"], "more decimals than mean anything");
+        let fault = ConfigError::at(["report", "decimals"], "more decimals than mean anything");
         return Err(fault.expected(format!("0 to {MOST_DECIMALS}")));
     }
     names::distinct(scenario)?;
@@ -51,16 +51,16 @@ pub(super) fn scenario(scenario: &Scenario, known: &mut Profiles) -> Result<(), 
     begun(scenario)?;
     if let Some(load) = scenario.report.load.as_ref().filter(|load| !scenario.load.contains_key(*load)) {
         let known: Vec<&String> = scenario.load.keys().collect();
-        return Err(ScenarioError::unknown(["report", "load"], "load", load, &known));
+        return Err(ConfigError::unknown(["report", "load"], "load", load, &known));
     }
     runs(&scenario.run).map_err(|fault| fault.under(&["run"]))
 }
 
 /// Switches have as many ports as there can be, and settings that can be read.
-fn switches(scenario: &Scenario) -> Result<(), ScenarioError> {
+fn switches(scenario: &Scenario) -> Result<(), ConfigError> {
     for (name, switch) in &scenario.switch {
         if !(1..=MOST_PORTS).contains(&switch.ports) {
-            let fault = ScenarioError::at(["switch", name, "ports"], "not a number of ports");
+            let fault = ConfigError::at(["switch", name, "ports"], "not a number of ports");
             return Err(fault.expected(format!("1 to {MOST_PORTS} ports")));
         }
         switch.switch().map_err(|fault| fault.under(&["switch", name]))?;
@@ -69,7 +69,7 @@ fn switches(scenario: &Scenario) -> Result<(), ScenarioError> {
 }
 
 /// Hosts have a graph, and a profile that can be read.
-fn hosts(scenario: &Scenario, known: &mut Profiles) -> Result<(), ScenarioError> {
+fn hosts(scenario: &Scenario, known: &mut Profiles) -> Result<(), ConfigError> {
     for (name, host) in &scenario.host {
         graph(scenario, name, host)?;
         let wanted = host.profile_name();

@@ -4,10 +4,10 @@ use kumiki_settings::Keys;
 use serde::Deserialize;
 
 use super::check::values_of;
-use super::error::ScenarioError;
-use super::tree::{Node, Source};
 use super::vary::Axis;
 use crate::rows::ValueName;
+use kumiki_config::error::ConfigError;
+use kumiki_config::tree::{Node, Source};
 
 /// A sentence of a paper. What it is about is a number for each point that `of` names; the words hold where all of
 /// these lie between `least` and `most`.
@@ -72,12 +72,12 @@ pub struct Claim {
 const READING: &str = "ours";
 
 /// Claims say what they are of, and speak of values that there are.
-pub(super) fn check(source: &Source<'_>, nodes: &[Node], axes: &[Axis]) -> Result<(), ScenarioError> {
+pub(super) fn check(source: &Source<'_>, nodes: &[Node], axes: &[Axis]) -> Result<(), ConfigError> {
     for (number, node) in nodes.iter().enumerate() {
         let number = number.to_string();
         let at = |key| ["claim", number.as_str(), key];
         let fault = |key, problem: &str, expected: &str| {
-            Err(source.locate(ScenarioError::at(at(key), problem).expected(expected)))
+            Err(source.locate(ConfigError::at(at(key), problem).expected(expected)))
         };
         let claim: Claim = node.read().map_err(|problem| problem.fault(source, &["claim", &number]))?;
         if claim.words.is_empty() || claim.from.is_empty() {
@@ -103,7 +103,7 @@ pub(super) fn check(source: &Source<'_>, nodes: &[Node], axes: &[Axis]) -> Resul
         }
         if let Some(along) = claim.along.as_ref().filter(|it| !axes.iter().any(|axis| axis.names.contains(it))) {
             let known: Vec<&str> = axes.iter().flat_map(|axis| axis.names.iter().map(String::as_str)).collect();
-            return Err(source.locate(ScenarioError::unknown(at("along"), "varied name", along, &known)));
+            return Err(source.locate(ConfigError::unknown(at("along"), "varied name", along, &known)));
         }
         let is_pair = !claim.against.is_empty() || claim.other.is_some();
         let kinds = [is_pair, claim.along.is_some(), !claim.best.is_empty(), claim.spread];
@@ -115,7 +115,7 @@ pub(super) fn check(source: &Source<'_>, nodes: &[Node], axes: &[Axis]) -> Resul
             return fault("of", "two values of a point", "one of `value`, `of_limit`, `interval`, `cpu` and `task`");
         }
         if let Some(name) = claim.value.as_ref().filter(|name| ValueName::new(name).is_none()) {
-            let fault = ScenarioError::unknown(at("value"), "value of rows", name, &ValueName::known());
+            let fault = ConfigError::unknown(at("value"), "value of rows", name, &ValueName::known());
             return Err(source.locate(fault));
         }
         reading(source, &["claim", &number], claim.reading.as_ref())?;
@@ -124,12 +124,12 @@ pub(super) fn check(source: &Source<'_>, nodes: &[Node], axes: &[Axis]) -> Resul
 }
 
 /// `reading` of the table at `path`.
-pub(super) fn reading(source: &Source<'_>, path: &[&str], reading: Option<&String>) -> Result<(), ScenarioError> {
+pub(super) fn reading(source: &Source<'_>, path: &[&str], reading: Option<&String>) -> Result<(), ConfigError> {
     match reading.filter(|it| *it != READING) {
         None => Ok(()),
         Some(other) => {
             let path: Vec<&str> = path.iter().copied().chain(["reading"]).collect();
-            let fault = ScenarioError::at(path, format!("{other:?} is no reading"));
+            let fault = ConfigError::at(path, format!("{other:?} is no reading"));
             Err(source.locate(fault.expected(format!("{READING:?}, or nothing where the paper prints the number"))))
         }
     }

@@ -1,9 +1,10 @@
 //! How many points there are, before any is made.
 
-use super::ScenarioError;
+use super::ConfigError;
+use super::ScenarioKeys;
 use super::load::{Document, holds, section_list, too_many};
-use super::tree::{Node, Source};
 use super::vary::product;
+use kumiki_config::tree::{Node, Source};
 
 impl Document {
     /// How many points it has, less those that are skipped. They are neither made nor checked, which takes a thousand
@@ -11,9 +12,9 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// [`ScenarioError`] of what is varied or skipped.
-    pub fn count(&self) -> Result<usize, ScenarioError> {
-        let source = Source { file: self.file(), root: self.root(), sets: &[] };
+    /// [`ConfigError`] of what is varied or skipped.
+    pub fn count(&self) -> Result<usize, ConfigError> {
+        let source = Source { keys: &ScenarioKeys, ..Source::new(self.file(), self.root()) };
         let axes = self.axes(&source)?;
         let skips = section_list(&source, "skip")?;
         let all = product(&axes).ok_or_else(|| source.locate(too_many()))?;

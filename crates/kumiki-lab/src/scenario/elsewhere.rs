@@ -1,24 +1,15 @@
 //! Where a key belongs that stands where there is none of its name: `window` of a host is a buffer of its TCP,
 //! `duration` of a load is one of the run.
 
+use kumiki_config::hints;
+use kumiki_config::tree::{NameSearch, Node, Value};
 use kumiki_settings::{HasKeys as _, Setting, Settings};
 
-use super::hints;
-use super::tree::{Node, Value};
 use super::{Report, Runs, Workload};
 use crate::medium;
 
 /// So many places are named.
 const MOST: usize = 2;
-
-/// Which names are looked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NameSearch {
-    /// That which is written.
-    Own,
-    /// Those of what others call so.
-    Others,
-}
 
 /// Where the last part of `path` is a key of the document `root`, by these names: the nearest places first, as they are
 /// written where `path` is. Nothing where it is none.

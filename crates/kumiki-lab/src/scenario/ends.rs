@@ -12,8 +12,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::error::ScenarioError;
 use super::{Graph, Host, Nodes, Scenario, Workload, groups};
+use kumiki_config::error::ConfigError;
 
 /// The port of the first reader on a transport; ttcp's own.
 const FIRST_PORT: u16 = 5001;
@@ -39,7 +39,7 @@ pub(super) const PING: &str = "ping";
 const LIMIT: &str = "limit";
 
 /// Gives each end of each load a node of its own, and each reader a port.
-pub(super) fn settle(scenario: &mut Scenario) -> Result<(), ScenarioError> {
+pub(super) fn settle(scenario: &mut Scenario) -> Result<(), ConfigError> {
     let names: Vec<String> = scenario.load.keys().cloned().collect();
     let mut taken = BTreeSet::new();
     for name in &names {
@@ -54,11 +54,11 @@ pub(super) fn settle(scenario: &mut Scenario) -> Result<(), ScenarioError> {
         }
         let writes: BTreeSet<&String> = load.from.0.iter().collect();
         if let Some(end) = load.to.0.iter().find(|end| writes.contains(end)) {
-            let fault = ScenarioError::at(["load", name, "to"], format!("{end:?} writes, and cannot read as well"));
+            let fault = ConfigError::at(["load", name, "to"], format!("{end:?} writes, and cannot read as well"));
             return Err(fault.expected("another host, or another program"));
         }
         for (key, ends) in [("from", &mut load.from), ("to", &mut load.to)] {
-            let under = |fault: ScenarioError| fault.under(&["load", name, key]);
+            let under = |fault: ConfigError| fault.under(&["load", name, key]);
             let at = End { load: name, kind: &kind, key };
             for end in &mut ends.0 {
                 *end = at.node(end, scenario, &mut taken).map_err(under)?;
@@ -74,7 +74,7 @@ pub(super) fn settle(scenario: &mut Scenario) -> Result<(), ScenarioError> {
 
 /// Of something that is said of the layer `layer` of the host `name`, which lacks it: that loads put one there where
 /// they need it, and none does. Nothing of layers that no load makes.
-pub(super) fn not_needed(scenario: &Scenario, name: &str, layer: &str) -> Option<ScenarioError> {
+pub(super) fn not_needed(scenario: &Scenario, name: &str, layer: &str) -> Option<ConfigError> {
     STANDS_ON.iter().find(|(_, layers)| layers.first() == Some(&layer))?;
     let host = scenario.host.get(name)?;
     if host.graph.as_ref()?.nodes().into_iter().any(|node| host.kind_of(node) == layer) {
@@ -85,7 +85,7 @@ pub(super) fn not_needed(scenario: &Scenario, name: &str, layer: &str) -> Option
     let others = scenario.host.iter().filter(|(other, _)| groups::is_member(other, group));
     let others: Vec<&str> = others.filter(|(_, host)| has_it(host)).map(|(other, _)| other.as_str()).collect();
     let lacks = format!("{name} has no {layer:?}, since no load needs one there");
-    let fault = |problem: String| ScenarioError::at(["host", name, layer], problem);
+    let fault = |problem: String| ConfigError::at(["host", name, layer], problem);
     let Some(other) = others.first().filter(|_| groups::is_member(name, group)) else {
         return Some(fault(lacks).expected(format!("a load that does, or a graph with {layer:?}")));
     };
@@ -94,7 +94,7 @@ pub(super) fn not_needed(scenario: &Scenario, name: &str, layer: &str) -> Option
 }
 
 /// `ends` with the members of groups in the place of stars.
-fn all_of(ends: &Nodes, hosts: &BTreeMap<String, Host>) -> Result<Nodes, ScenarioError> {
+fn all_of(ends: &Nodes, hosts: &BTreeMap<String, Host>) -> Result<Nodes, ConfigError> {
     let mut all = Vec::new();
     for end in &ends.0 {
         let (host, node) = end.split_once('.').map_or((end.as_str(), None), |(host, node)| (host, Some(node)));
@@ -106,7 +106,7 @@ fn all_of(ends: &Nodes, hosts: &BTreeMap<String, Host>) -> Result<Nodes, Scenari
         let members: BTreeMap<u32, &String> = members.collect();
         if members.is_empty() {
             let problem = format!("no host is called {group:?} and a number");
-            return Err(ScenarioError::new(problem).expected("a host with `count`, which stands for so many"));
+            return Err(ConfigError::new(problem).expected("a host with `count`, which stands for so many"));
         }
         all.extend(members.values().map(|host| match node {
             Some(node) => format!("{host}.{node}"),
@@ -115,7 +115,7 @@ fn all_of(ends: &Nodes, hosts: &BTreeMap<String, Host>) -> Result<Nodes, Scenari
     }
     let mut seen = BTreeSet::new();
     match all.iter().find(|end| !seen.insert(*end)) {
-        Some(twice) => Err(ScenarioError::new(format!("{twice:?} is there twice"))),
+        Some(twice) => Err(ConfigError::new(format!("{twice:?} is there twice"))),
         None => Ok(Nodes(all)),
     }
 }
@@ -129,7 +129,7 @@ struct End<'a> {
 
 impl End<'_> {
     /// The node for `end`, made where that must be.
-    fn node(&self, end: &str, scenario: &mut Scenario, taken: &mut BTreeSet<String>) -> Result<String, ScenarioError> {
+    fn node(&self, end: &str, scenario: &mut Scenario, taken: &mut BTreeSet<String>) -> Result<String, ConfigError> {
         let (name, node) = end.split_once('.').map_or((end, None), |(host, node)| (host, Some(node)));
         // What is not there is told by who checks the scenario.
         let Some(host) = scenario.host.get_mut(name).filter(|host| host.graph.is_some()) else {
@@ -164,10 +164,10 @@ impl End<'_> {
     }
 
     /// The layer of `host`, called `name`, that the load stands on.
-    fn layer(&self, name: &str, host: &mut Host) -> Result<String, ScenarioError> {
+    fn layer(&self, name: &str, host: &mut Host) -> Result<String, ConfigError> {
         let known = STANDS_ON.iter().find(|(kind, _)| *kind == self.kind);
         let Some((_, kinds)) = known else {
-            return Err(ScenarioError::new("a host alone").expected("\"host.node\""));
+            return Err(ConfigError::new("a host alone").expected("\"host.node\""));
         };
         let (wanted, ip) = (of_kind(host, kinds), of_kind(host, &["ip"]));
         let tell = |layers: &[String]| {
@@ -185,10 +185,10 @@ impl End<'_> {
             }
             ([], ..) => {
                 let problem = format!("host {name} has no layer {} and not one `ip` to put it on", kinds.join(" or "));
-                Err(ScenarioError::new(problem).expected("\"host.node\""))
+                Err(ConfigError::new(problem).expected("\"host.node\""))
             }
             (several, ..) => {
-                Err(ScenarioError::new(format!("host {name} has several layers for it")).expected(tell(several)))
+                Err(ConfigError::new(format!("host {name} has several layers for it")).expected(tell(several)))
             }
         }
     }
@@ -241,7 +241,7 @@ fn add(host: &mut Host, name: &str, below: Vec<String>) {
 }
 
 /// Gives each load a port that no other reader on the same transport has.
-fn ports(scenario: &mut Scenario) -> Result<(), ScenarioError> {
+fn ports(scenario: &mut Scenario) -> Result<(), ConfigError> {
     let Scenario { host: hosts, load: loads, .. } = scenario;
     let mut taken: BTreeSet<(String, u16)> = BTreeSet::new();
     // Those that are given come first.
@@ -266,7 +266,7 @@ fn ports(scenario: &mut Scenario) -> Result<(), ScenarioError> {
             let (key, expected) =
                 if load.port.is_some() { ("port", "another port") } else { ("to", "a transport for each") };
             let problem = "another load's reader listens on the same port of the same transport";
-            return Err(ScenarioError::at(["load", &name, key], problem).expected(expected));
+            return Err(ConfigError::at(["load", &name, key], problem).expected(expected));
         };
         taken.extend(transports.iter().map(|transport| slot(transport, port)));
         load.port = Some(port);
@@ -275,7 +275,7 @@ fn ports(scenario: &mut Scenario) -> Result<(), ScenarioError> {
 }
 
 /// Who is asked for files listens on one port (RFC 1006), on which another `tpkt` of the same TCP cannot.
-fn files(scenario: &Scenario) -> Result<(), ScenarioError> {
+fn files(scenario: &Scenario) -> Result<(), ConfigError> {
     let mut listening: BTreeMap<(&str, &str), &str> = BTreeMap::new();
     for (name, load) in scenario.load.iter().filter(|(_, load)| load.kind == "ftam") {
         let (key, asked) = if load.way.as_deref() == Some("get") { ("from", &load.from) } else { ("to", &load.to) };
@@ -296,7 +296,7 @@ fn files(scenario: &Scenario) -> Result<(), ScenarioError> {
                     if other != node {
                         let problem =
                             format!("{node} would listen on the port of {host_name}.{tcp} on which {other} does (102)");
-                        let fault = ScenarioError::at(["load", name, key], problem);
+                        let fault = ConfigError::at(["load", name, key], problem);
                         return Err(fault.expected(format!("a program above {other}, or a TCP below {node} alone")));
                     }
                 }

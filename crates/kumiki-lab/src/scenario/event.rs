@@ -11,10 +11,10 @@ use kumiki_inet::tcp::Tcp;
 use kumiki_settings::Keys;
 use serde::{Deserialize, Deserializer};
 
-use super::error::{ScenarioError, quantity};
 use super::{Host, Nodes, Scenario, Workload, groups};
 use crate::medium::{self, FASTEST, Line, Step};
-use crate::quantity::{Quantity as _, Rate, Share, parse_list};
+use kumiki_config::error::{ConfigError, quantity};
+use kumiki_config::quantity::{Quantity as _, Rate, Share, parse_list};
 
 /// What happens at a time, or at several.
 #[derive(Clone, PartialEq, Debug, Deserialize, Keys)]
@@ -118,10 +118,10 @@ pub enum Rates {
 const RATES: &str = "0 b/s, with which the line stands still, or 1 b/s to 1000 Tb/s";
 
 impl Rates {
-    fn read(&self) -> Result<[u64; 2], ScenarioError> {
+    fn read(&self) -> Result<[u64; 2], ConfigError> {
         let read = |path: &[&str], text: &str| {
             let bits = quantity::<Rate>(path, text)?.base();
-            let too_fast = || ScenarioError::at(path, "no line is so fast").found(format!("{text:?}"));
+            let too_fast = || ConfigError::at(path, "no line is so fast").found(format!("{text:?}"));
             if bits > FASTEST { Err(too_fast().expected(RATES)) } else { Ok(bits) }
         };
         match self {
@@ -185,12 +185,12 @@ fn put_in(settings: &mut toml::Table, more: &toml::Table) {
 pub(crate) type Power = Vec<(Duration, bool)>;
 
 impl Event {
-    fn times(&self) -> Result<Vec<Duration>, ScenarioError> {
-        parse_list(&self.at).map_err(|invalid| ScenarioError::quantity(["at"], &invalid))
+    fn times(&self) -> Result<Vec<Duration>, ConfigError> {
+        parse_list(&self.at).map_err(|invalid| ConfigError::quantity(["at"], &invalid))
     }
 
     /// What it is for a line at `at`.
-    fn step(&self, at: Duration) -> Result<Step, ScenarioError> {
+    fn step(&self, at: Duration) -> Result<Step, ConfigError> {
         Ok(Step {
             at,
             rate: self.rate.as_ref().map(Rates::read).transpose()?,
@@ -213,43 +213,43 @@ impl Event {
     }
 
     /// That what it sets of nodes can be set while they run.
-    fn check_nodes(&self, scenario: &Scenario) -> Result<(), ScenarioError> {
+    fn check_nodes(&self, scenario: &Scenario) -> Result<(), ConfigError> {
         let (names, set) = match (&self.node, &self.set) {
             (Some(names), Some(set)) if !set.is_empty() => (names, set),
-            (Some(_), _) => return Err(ScenarioError::new("nothing changes").expected("set = { ... }")),
-            (None, Some(_)) => return Err(ScenarioError::at(["set"], "nothing is set").expected("a `node` beside it")),
+            (Some(_), _) => return Err(ConfigError::new("nothing changes").expected("set = { ... }")),
+            (None, Some(_)) => return Err(ConfigError::at(["set"], "nothing is set").expected("a `node` beside it")),
             (None, None) => return Ok(()),
         };
         for name in &names.0 {
             let found = name.split_once('.').and_then(|(host, node)| Some((scenario.host.get(host)?, node)));
             let has = |host: &Host, node: &str| host.graph.as_ref().is_some_and(|graph| graph.nodes().contains(&node));
             let Some((host, node)) = found.filter(|(host, node)| has(host, node)) else {
-                return Err(ScenarioError::at(["node"], format!("there is no node {name:?}")).expected("`host.node`"));
+                return Err(ConfigError::at(["node"], format!("there is no node {name:?}")).expected("`host.node`"));
             };
             let kind = host.kind_of(node);
             if kind != TCP {
                 let problem = format!("{name} is of kind {kind}, which stays as it is while it runs");
-                return Err(ScenarioError::at(["node"], problem).expected("a node of kind tcp"));
+                return Err(ConfigError::at(["node"], problem).expected("a node of kind tcp"));
             }
         }
         match set.keys().find(|key| !Tcp::CHANGEABLE.contains(&key.as_str())) {
             Some(key) => {
                 let problem = format!("{key} of tcp is looked at when a connection begins, or there is none");
-                Err(ScenarioError::at(["set", key], problem).one_of(&Tcp::CHANGEABLE))
+                Err(ConfigError::at(["set", key], problem).one_of(&Tcp::CHANGEABLE))
             }
             None => Ok(()),
         }
     }
 
     /// That it can happen to all that it names.
-    fn check(&self, scenario: &Scenario) -> Result<(), ScenarioError> {
+    fn check(&self, scenario: &Scenario) -> Result<(), ConfigError> {
         if [&self.link, &self.ring, &self.host, &self.load, &self.node].into_iter().all(Option::is_none) {
-            return Err(ScenarioError::new("it happens to nothing")
+            return Err(ConfigError::new("it happens to nothing")
                 .expected("a `link`, a `ring`, a `host`, a `load` or a `node`"));
         }
         self.times()?;
         if self.loss.is_some_and(|loss| loss > Share::ONE) {
-            return Err(ScenarioError::at(["loss"], "more than everything").expected("a share from 0 % to 100 %"));
+            return Err(ConfigError::at(["loss"], "more than everything").expected("a share from 0 % to 100 %"));
         }
         for name in self.link.iter().flat_map(|names| &names.0) {
             let Some(link) = scenario.link.get(name) else {
@@ -257,7 +257,7 @@ impl Event {
             };
             let step = self.step(Duration::ZERO)?;
             if step.is_empty() {
-                return Err(ScenarioError::new("nothing changes").expected("one of up, rate, propagation, loss"));
+                return Err(ConfigError::new("nothing changes").expected("one of up, rate, propagation, loss"));
             }
             medium::is_end(step.toward.as_deref(), &link.ends)?;
             // What is wrong with the line is said at its own place.
@@ -275,20 +275,20 @@ impl Event {
                 .find_map(|(key, is_set)| is_set.then_some(key))
             {
                 let problem = format!("the {key} of {} stays as it is", ring.medium);
-                return Err(ScenarioError::at([key], problem).expected("up or loss"));
+                return Err(ConfigError::at([key], problem).expected("up or loss"));
             }
             if step.is_empty() {
-                return Err(ScenarioError::new("nothing changes").expected("up or loss"));
+                return Err(ConfigError::new("nothing changes").expected("up or loss"));
             }
             medium::is_end(step.toward.as_deref(), &ring.ends)?;
         }
         self.check_nodes(scenario)?;
         if self.host.is_some() || self.load.is_some() {
             if self.up.is_none() {
-                return Err(ScenarioError::new("nothing changes").expected("up = true or false"));
+                return Err(ConfigError::new("nothing changes").expected("up = true or false"));
             }
             if let Some(key) = self.of_lines().next() {
-                return Err(ScenarioError::at([key], "only lines and rings have it")
+                return Err(ConfigError::at([key], "only lines and rings have it")
                     .expected("an event of its own for what is neither"));
             }
         }
@@ -297,7 +297,7 @@ impl Event {
 }
 
 /// Puts all names in the place of stars, and has loads begin and end.
-pub(super) fn settle(scenario: &mut Scenario) -> Result<(), ScenarioError> {
+pub(super) fn settle(scenario: &mut Scenario) -> Result<(), ConfigError> {
     let mut events = core::mem::take(&mut scenario.event);
     for (number, event) in events.iter_mut().enumerate() {
         let number = number.to_string();
@@ -307,7 +307,7 @@ pub(super) fn settle(scenario: &mut Scenario) -> Result<(), ScenarioError> {
     Ok(())
 }
 
-fn settle_one(event: &mut Event, scenario: &mut Scenario) -> Result<(), ScenarioError> {
+fn settle_one(event: &mut Event, scenario: &mut Scenario) -> Result<(), ConfigError> {
     all_of(("link", "line"), &mut event.link, &scenario.link)?;
     all_of(("ring", "ring"), &mut event.ring, &scenario.ring)?;
     all_of(("host", "host"), &mut event.host, &scenario.host)?;
@@ -316,7 +316,7 @@ fn settle_one(event: &mut Event, scenario: &mut Scenario) -> Result<(), Scenario
         return Ok(());
     };
     if event.times()?.len() > 1 {
-        return Err(ScenarioError::at(["at"], "a load begins and ends once").expected("one time"));
+        return Err(ConfigError::at(["at"], "a load begins and ends once").expected("one time"));
     }
     for name in &names.0 {
         if let Some(load) = scenario.load.get_mut(name) {
@@ -326,18 +326,19 @@ fn settle_one(event: &mut Event, scenario: &mut Scenario) -> Result<(), Scenario
     Ok(())
 }
 
-fn begin_or_end(load: &mut Workload, up: bool, at: &str) -> Result<(), ScenarioError> {
+fn begin_or_end(load: &mut Workload, up: bool, at: &str) -> Result<(), ConfigError> {
     let (key, place) = if up { ("start", &mut load.start) } else { ("stop", &mut load.stop) };
     if place.is_some() {
         let problem = format!("the load has a `{key}` already: it begins and ends once");
-        return Err(ScenarioError::at(["load"], problem).expected("another load for what comes later"));
+        return Err(ConfigError::at(["load"], problem).expected("another load for what comes later"));
     }
     *place = Some(at.to_owned());
-    let time = |text: &Option<String>| text.as_deref().and_then(|text| crate::quantity::parse::<Duration>(text).ok());
+    let time =
+        |text: &Option<String>| text.as_deref().and_then(|text| kumiki_config::quantity::parse::<Duration>(text).ok());
     match (time(&load.start), time(&load.stop)) {
         (Some(start), Some(stop)) if stop <= start => {
             let problem = format!("the load would end at {stop}, before it begins at {start}");
-            Err(ScenarioError::at(["at"], problem).expected("`up = true` first, or none: a load begins with the run"))
+            Err(ConfigError::at(["at"], problem).expected("`up = true` first, or none: a load begins with the run"))
         }
         _ => Ok(()),
     }
@@ -348,7 +349,7 @@ fn all_of<T>(
     (key, what): (&str, &str),
     names: &mut Option<Nodes>,
     known: &BTreeMap<String, T>,
-) -> Result<(), ScenarioError> {
+) -> Result<(), ConfigError> {
     let Some(names) = names else {
         return Ok(());
     };
@@ -360,7 +361,7 @@ fn all_of<T>(
         };
         if members.is_empty() {
             let all: Vec<&String> = known.keys().collect();
-            return Err(ScenarioError::unknown([key], what, name, &all));
+            return Err(ConfigError::unknown([key], what, name, &all));
         }
         all.extend(members.into_iter().cloned());
     }
@@ -369,7 +370,7 @@ fn all_of<T>(
 }
 
 /// That all of it can happen.
-pub(super) fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
+pub(super) fn check(scenario: &Scenario) -> Result<(), ConfigError> {
     for (number, event) in scenario.event.iter().enumerate() {
         event.check(scenario).map_err(|fault| fault.under(&["event", &number.to_string()]))?;
     }
@@ -381,11 +382,11 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
         let was_up = last.insert(host, up).unwrap_or(true);
         if was_up == up {
             let problem = if up { "it has power already" } else { "it has no power already" };
-            return Err(ScenarioError::at(path, format!("at {at} host {host} is to change, and {problem}")));
+            return Err(ConfigError::at(path, format!("at {at} host {host} is to change, and {problem}")));
         }
         if up && busy.contains(host) {
             let problem = format!("a load runs a program on host {host}, and what that has measured is lost with it");
-            return Err(ScenarioError::at(path, problem).expected("false alone, or another host"));
+            return Err(ConfigError::at(path, problem).expected("false alone, or another host"));
         }
     }
     Ok(())
@@ -398,7 +399,7 @@ fn hosts_with_a_program(load: &Workload) -> impl Iterator<Item = &str> {
 }
 
 /// The events of hosts in order of time, each with its number in the file.
-fn powers(scenario: &Scenario) -> Result<Vec<(Duration, usize, &str, bool)>, ScenarioError> {
+fn powers(scenario: &Scenario) -> Result<Vec<(Duration, usize, &str, bool)>, ConfigError> {
     let mut all = Vec::new();
     for (number, event) in scenario.event.iter().enumerate() {
         let (Some(hosts), Some(up)) = (&event.host, event.up) else {
@@ -416,26 +417,26 @@ impl Scenario {
     /// How `line`, the one called `name`, changes: by its own schedule and by events, in order of time.
     ///
     /// # Errors
-    /// A [`ScenarioError`] whose path begins at the top of the scenario.
-    pub(crate) fn changes(&self, name: &str, line: &Line) -> Result<Vec<Step>, ScenarioError> {
+    /// A [`ConfigError`] whose path begins at the top of the scenario.
+    pub(crate) fn changes(&self, name: &str, line: &Line) -> Result<Vec<Step>, ConfigError> {
         self.steps(line.schedule().to_vec(), |event| names_it(event.link.as_ref(), name))
     }
 
     /// How the ring called `name` changes by events, in order of time.
     ///
     /// # Errors
-    /// A [`ScenarioError`] whose path begins at the top of the scenario.
-    pub(crate) fn ring_changes(&self, name: &str) -> Result<Vec<Step>, ScenarioError> {
+    /// A [`ConfigError`] whose path begins at the top of the scenario.
+    pub(crate) fn ring_changes(&self, name: &str) -> Result<Vec<Step>, ConfigError> {
         self.steps(Vec::new(), |event| names_it(event.ring.as_ref(), name))
     }
 
     /// These, and those of the events that are of it.
-    fn steps(&self, mut steps: Vec<Step>, is_of_it: impl Fn(&Event) -> bool) -> Result<Vec<Step>, ScenarioError> {
+    fn steps(&self, mut steps: Vec<Step>, is_of_it: impl Fn(&Event) -> bool) -> Result<Vec<Step>, ConfigError> {
         for (number, event) in self.event.iter().enumerate() {
             if is_of_it(event) {
                 let more = event.times().and_then(|times| times.into_iter().map(|at| event.step(at)).collect());
                 let more: Vec<Step> =
-                    more.map_err(|fault: ScenarioError| fault.under(&["event", &number.to_string()]))?;
+                    more.map_err(|fault: ConfigError| fault.under(&["event", &number.to_string()]))?;
                 steps.extend(more);
             }
         }
@@ -447,8 +448,8 @@ impl Scenario {
     /// settings that it has from then on.
     ///
     /// # Errors
-    /// A [`ScenarioError`] whose path begins at the top of the scenario.
-    pub(crate) fn settings_of_nodes(&self) -> Result<Vec<NodeSettings<'_>>, ScenarioError> {
+    /// A [`ConfigError`] whose path begins at the top of the scenario.
+    pub(crate) fn settings_of_nodes(&self) -> Result<Vec<NodeSettings<'_>>, ConfigError> {
         let mut all = Vec::new();
         for (number, event) in self.event.iter().enumerate() {
             let (Some(names), Some(set)) = (&event.node, &event.set) else {
@@ -473,8 +474,8 @@ impl Scenario {
     /// When hosts lose their power and get it back, by host, in order of time.
     ///
     /// # Errors
-    /// A [`ScenarioError`] whose path begins at the top of the scenario.
-    pub(crate) fn power(&self) -> Result<BTreeMap<&str, Power>, ScenarioError> {
+    /// A [`ConfigError`] whose path begins at the top of the scenario.
+    pub(crate) fn power(&self) -> Result<BTreeMap<&str, Power>, ConfigError> {
         let mut all: BTreeMap<&str, Power> = BTreeMap::new();
         for (at, _, host, up) in powers(self)? {
             all.entry(host).or_default().push((at, up));

@@ -9,9 +9,9 @@ use std::collections::BTreeSet;
 
 use super::amount::Amount;
 use super::arithmetic;
-use super::error::{NameFault, ScenarioError};
-use super::tree::{Entry, Node, Origin, Source, Value};
 use super::vary::is_name;
+use kumiki_config::error::{ConfigError, NameFault};
+use kumiki_config::tree::{Entry, Node, Origin, Source, Value};
 
 /// More than this is a definition that doubles itself rather than a value.
 const LONGEST_TEXT: usize = 1 << 16;
@@ -53,7 +53,7 @@ pub(super) fn check_defined(
     source: &Source<'_>,
     varied: &[(String, Node)],
     defined: &[Entry],
-) -> Result<(), ScenarioError> {
+) -> Result<(), ConfigError> {
     for entry in defined {
         let mut used = BTreeSet::new();
         let mut expander = Expander::new(source.clone(), varied, defined, &mut used);
@@ -61,7 +61,7 @@ pub(super) fn check_defined(
         expander.open.push(entry.key.clone());
         let fault = expander.at(&["define", &entry.key], &entry.node).err();
         let is_told =
-            |fault: &ScenarioError| [NameFault::Circle, NameFault::Bulk].into_iter().any(|what| fault.is_of_name(what));
+            |fault: &ConfigError| [NameFault::Circle, NameFault::Bulk].into_iter().any(|what| fault.is_of_name(what));
         if let Some(fault) = fault.filter(is_told) {
             return Err(fault);
         }
@@ -91,17 +91,17 @@ impl<'a> Expander<'a> {
     }
 
     /// `node`, which is the value of `key`, with all names replaced.
-    pub(super) fn top(&mut self, key: &str, node: &Node) -> Result<Node, ScenarioError> {
+    pub(super) fn top(&mut self, key: &str, node: &Node) -> Result<Node, ConfigError> {
         self.at(&[key], node)
     }
 
     /// The same of the value at `path`.
-    pub(super) fn at(&mut self, path: &[&str], node: &Node) -> Result<Node, ScenarioError> {
+    pub(super) fn at(&mut self, path: &[&str], node: &Node) -> Result<Node, ConfigError> {
         self.path = path.iter().map(|part| (*part).to_owned()).collect();
         self.node(node)
     }
 
-    fn node(&mut self, node: &Node) -> Result<Node, ScenarioError> {
+    fn node(&mut self, node: &Node) -> Result<Node, ConfigError> {
         self.nodes += 1;
         if self.nodes > MOST_NODES {
             let problem = format!("more than {MOST_NODES} values once all names are replaced");
@@ -134,7 +134,7 @@ impl<'a> Expander<'a> {
         Ok(Node { at: node.at, value })
     }
 
-    fn text(&mut self, node: &Node, text: &str) -> Result<Node, ScenarioError> {
+    fn text(&mut self, node: &Node, text: &str) -> Result<Node, ConfigError> {
         let mut out = String::new();
         let mut rest = text;
         while let Some((before, after)) = rest.split_once("${") {
@@ -174,7 +174,7 @@ impl<'a> Expander<'a> {
     }
 
     /// The value of what stands between the braces.
-    fn expression(&mut self, node: &Node, expression: &str) -> Result<Node, ScenarioError> {
+    fn expression(&mut self, node: &Node, expression: &str) -> Result<Node, ConfigError> {
         let inner;
         let expression = if expression.contains("${") {
             inner = self.text(node, expression)?.plain().unwrap_or_default();
@@ -216,7 +216,7 @@ impl<'a> Expander<'a> {
     }
 
     /// The value of a name, with the names in it replaced.
-    fn value(&mut self, node: &Node, name: &str) -> Result<Node, ScenarioError> {
+    fn value(&mut self, node: &Node, name: &str) -> Result<Node, ConfigError> {
         if let Some(number) = self.number.filter(|_| name == NUMBER) {
             return Ok(Node { at: node.at, value: Value::Integer(number.into()) });
         }
@@ -244,7 +244,7 @@ impl<'a> Expander<'a> {
         Ok(value)
     }
 
-    fn unknown(&self, node: &Node, name: &str) -> ScenarioError {
+    fn unknown(&self, node: &Node, name: &str) -> ConfigError {
         let varied = self.varied.iter().map(|(name, _)| name.as_str());
         let known: Vec<&str> = varied.chain(self.defined.iter().map(|e| e.key.as_str())).collect();
         let fault = self.fault(node, format!("unknown name ${{{name}}}")).of_name(NameFault::Unknown);
@@ -258,15 +258,15 @@ impl<'a> Expander<'a> {
         if !is_name(name) && name.contains(['+', '-', '*', '/']) {
             return fault.expected("blanks around each sign, such as ${rtt / 2}");
         }
-        match super::error::nearest(name, &known) {
+        match kumiki_config::error::nearest(name, &known) {
             Some(near) => fault.suggest(format!("${{{near}}}")),
             None if known.is_empty() => fault.expected("a name from [define] or [vary]"),
             None => fault.one_of(&known),
         }
     }
 
-    pub(super) fn fault(&self, node: &Node, problem: impl Into<String>) -> ScenarioError {
-        let mut fault = ScenarioError::at(&self.path, problem);
+    pub(super) fn fault(&self, node: &Node, problem: impl Into<String>) -> ConfigError {
+        let mut fault = ConfigError::at(&self.path, problem);
         if let Some(shown) = node.shown() {
             fault = fault.found(shown);
         }

@@ -8,12 +8,13 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::error::{nearest, read_file};
-use super::tree::{Entry, Node, Origin, Source, Value};
-use super::{ErrorPlace, ScenarioError, ScenarioErrors};
+use super::{ConfigError, ErrorPlace};
 use crate::medium::FASTEST;
 use crate::rows::{LOST, Parameter};
 use crate::sources::{FoundColumn, Source as Measurements, head, is_same, stem, told};
+use kumiki_config::error::{nearest, read_file};
+use kumiki_config::errors::ConfigErrors;
+use kumiki_config::tree::{Entry, Node, Origin, Source, Value};
 
 /// The data of an echo of ping(8), in octets.
 const ECHO: &str = "56 B";
@@ -38,8 +39,8 @@ const CHANGES: [(&str, &str, &str); 4] = [
 /// Fills in what the sections of `root` leave out.
 ///
 /// # Errors
-/// [`ScenarioError`] of a file, with its line, or of the key that names it.
-pub(super) fn fill_in(source: &Source<'_>, root: &mut Node) -> Result<(), ScenarioError> {
+/// [`ConfigError`] of a file, with its line, or of the key that names it.
+pub(super) fn fill_in(source: &Source<'_>, root: &mut Node) -> Result<(), ConfigError> {
     for (_, load) in tables(root, "load") {
         let is_ping = load.child("kind").and_then(Node::plain).as_deref() == Some("ping");
         if is_ping && load.child("message").is_none() {
@@ -100,13 +101,13 @@ fn put(table: &mut Node, key: &str, node: Node) {
 }
 
 /// The changes in `file`, as if they stood `at` the place that names it.
-fn read(file: &str, at: Origin) -> Result<Vec<Node>, ScenarioError> {
-    let text = read_file(Path::new(file)).map_err(|fault| ScenarioError::new(fault.to_string()))?;
+fn read(file: &str, at: Origin) -> Result<Vec<Node>, ConfigError> {
+    let text = read_file(Path::new(file)).map_err(|fault| ConfigError::new(fault.to_string()))?;
     changes(file, &text, at)
 }
 
 /// The changes in `text`; all mistakes are told at once, as far as one does not follow from another.
-fn changes(file: &str, text: &str, at: Origin) -> Result<Vec<Node>, ScenarioError> {
+fn changes(file: &str, text: &str, at: Origin) -> Result<Vec<Node>, ConfigError> {
     let (all, faults) = Measurements::of_damaged_csv(file, text, &[])?;
     let wrong = all.told_lines().iter().copied().collect();
     let mut reading = Reading { all, faults, wrong, misread: false };
@@ -115,14 +116,14 @@ fn changes(file: &str, text: &str, at: Origin) -> Result<Vec<Node>, ScenarioErro
     let columns: Vec<Column> = CHANGES.into_iter().filter_map(|it| reading.column(it)).collect();
     let says_nothing = CHANGES.iter().all(|(name, ..)| reading.all.find(name).is_none());
     if time.is_some() && says_nothing && !reading.misread {
-        let fault = ScenarioError::new("times, and nothing that changes").in_file(file);
+        let fault = ConfigError::new("times, and nothing that changes").in_file(file);
         reading.faults.push(fault.expected("a column of rates, propagations or losses, such as rate (Mbit/s)"));
     }
     let Reading { all, mut faults, wrong, .. } = reading;
     let (mut steps, mut before) = (Vec::new(), None);
     for record in all.records() {
         let line = usize::try_from(record.line()).unwrap_or(0);
-        let fault = |problem: &str| ScenarioError::new(problem).in_place(ErrorPlace::Line(line, 1)).in_file(file);
+        let fault = |problem: &str| ConfigError::new(problem).in_place(ErrorPlace::Line(line, 1)).in_file(file);
         if steps.len() == MOST_CHANGES {
             faults.push(fault(&format!("more than {MOST_CHANGES} changes")).expected("fewer, further apart"));
             break;
@@ -169,7 +170,7 @@ fn changes(file: &str, text: &str, at: Origin) -> Result<Vec<Node>, ScenarioErro
 /// A file of changes, and what is wrong with it.
 struct Reading {
     all: Measurements,
-    faults: ScenarioErrors,
+    faults: ConfigErrors,
     /// The lines with a field that is no number.
     wrong: BTreeSet<usize>,
     /// Whether a head says nothing of a line, for whatever reason: it may be the one that is missed.
@@ -221,7 +222,7 @@ impl Reading {
         let name = ["at", "time"].into_iter().find(|name| self.all.find(name).is_some());
         let Some(name) = name else {
             if !self.misread {
-                let fault = ScenarioError::new("no column of times").in_file(self.all.path());
+                let fault = ConfigError::new("no column of times").in_file(self.all.path());
                 self.faults.push(fault.expected("one called at or time, such as at (s)"));
             }
             return None;

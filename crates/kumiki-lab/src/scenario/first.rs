@@ -4,7 +4,7 @@ use kumiki_octets::text::counted;
 
 use super::label::{follows, shown};
 use super::vary::same;
-use super::{Choice, Document, Point, ScenarioError};
+use super::{Choice, ConfigError, Document, Point};
 
 /// The first point of a scenario.
 #[derive(Clone, Debug)]
@@ -23,13 +23,13 @@ impl Document {
     pub fn first_checked(
         &self,
         choice: &Choice,
-        check: impl Fn(&Point) -> Result<(), ScenarioError>,
-    ) -> Result<First, ScenarioError> {
+        check: impl Fn(&Point) -> Result<(), ConfigError>,
+    ) -> Result<First, ConfigError> {
         let is_first = |point: &Point| if point.index == 0 { check(point) } else { Ok(()) };
         let points = self.checked(choice, is_first)?;
         let told = told(&points);
         let point = points.into_iter().next();
-        let point = point.ok_or_else(|| ScenarioError::new("the scenario has no points").in_file(self.file()))?;
+        let point = point.ok_or_else(|| ConfigError::new("the scenario has no points").in_file(self.file()))?;
         Ok(First { point, told })
     }
 }

@@ -5,11 +5,11 @@
 //! place of what the group says for it, key by key, except a `graph`, which is one value; `${i}` is its number there,
 //! too. Loads name all members by a star: `s*.app`.
 
-use super::error::ScenarioError;
 use super::expand::Expander;
 use super::like::complete;
-use super::tree::{Entry, Node, Value};
-use crate::refusal::as_whole;
+use kumiki_config::error::ConfigError;
+use kumiki_config::refusal::as_whole;
+use kumiki_config::tree::{Entry, Node, Value};
 
 /// The key that makes a group.
 pub(super) const COUNT: &str = "count";
@@ -21,7 +21,7 @@ pub(super) const GROUPED: [&str; 3] = ["host", "switch", "link"];
 const MOST_MEMBERS: u32 = 4096;
 
 /// `section` with all names replaced and the members in the place of the groups.
-pub(super) fn expand(expander: &mut Expander<'_>, section: &str, node: &Node) -> Result<Node, ScenarioError> {
+pub(super) fn expand(expander: &mut Expander<'_>, section: &str, node: &Node) -> Result<Node, ConfigError> {
     let (mut members, mut single) = (Vec::new(), Vec::new());
     for entry in node.entries() {
         match entry.node.child(COUNT) {
@@ -66,7 +66,7 @@ fn not_a_member(
     (section, own): (&str, &Entry),
     group: &str,
     members: &[Entry],
-) -> ScenarioError {
+) -> ConfigError {
     let count = members.iter().filter(|member| is_member(&member.key, group)).count();
     let problem = format!("{} is no member of the group {group}", own.key);
     let fault = super::vary::fault_at(&expander.source, &[section, own.key.as_str()], own.at, problem);
@@ -81,7 +81,7 @@ fn of_group(
     section: &str,
     (entry, count, groups): (&Entry, &Node, &Node),
     members: &mut Vec<Entry>,
-) -> Result<(), ScenarioError> {
+) -> Result<(), ConfigError> {
     let path = [section, entry.key.as_str(), COUNT];
     let written = expander.at(&path, count)?;
     let number = match written.value {

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use kumiki_graph::Duration;
 
 use super::Scenario;
-use super::error::quantity;
 use super::event::words as words_of_set;
 use crate::medium::{Step, is_named};
-use crate::quantity::{Quantity as _, Rate, in_seconds, parse_list};
+use kumiki_config::error::quantity;
+use kumiki_config::quantity::{Quantity as _, Rate, in_seconds, parse_list};
 
 /// What happens at a time.
 #[derive(Clone, PartialEq, Eq, Debug)]

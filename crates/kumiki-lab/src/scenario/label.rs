@@ -6,8 +6,8 @@ use kumiki_graph::Duration;
 
 use super::Point;
 use super::amount::{Amount, is_word};
-use crate::quantity::{Octets, Quantity, Rate, Share};
 use crate::rows::{Parameter, Row};
+use kumiki_config::quantity::{Octets, Quantity, Rate, Share};
 
 /// What a name has where it means nothing at a point.
 pub(crate) const NOTHING: &str = "-";

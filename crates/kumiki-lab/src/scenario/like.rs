@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::error::ScenarioError;
 use super::expand::Expander;
-use super::tree::{Entry, Node, Source, Value};
+use kumiki_config::error::ConfigError;
+use kumiki_config::tree::{Entry, Node, Source, Value};
 
 /// More hosts in a row that are like each other are a slip of the pen: each is filled in from all behind it.
 const LONGEST_ROW: usize = 32;
@@ -12,7 +12,7 @@ const LONGEST_ROW: usize = 32;
 /// Gives every host what it takes from the one it is like. Tables are filled in key by key, except `graph`, which is
 /// one value: part of another host's graph is nothing. How many there are (`count`), and who is there in its place
 /// (`real`), is no part of what a host is.
-pub(super) fn fill_in(source: &Source<'_>, hosts: &mut Node) -> Result<(), ScenarioError> {
+pub(super) fn fill_in(source: &Source<'_>, hosts: &mut Node) -> Result<(), ConfigError> {
     let given: BTreeMap<String, Node> =
         hosts.entries().iter().map(|entry| (entry.key.clone(), entry.node.clone())).collect();
     let Value::Table(entries) = &mut hosts.value else {
@@ -26,15 +26,15 @@ pub(super) fn fill_in(source: &Source<'_>, hosts: &mut Node) -> Result<(), Scena
             let path = ["host", last.as_str(), "like"];
             let Some(other) = given.get(&name) else {
                 let known: Vec<&str> = given.keys().map(String::as_str).collect();
-                return Err(source.locate(ScenarioError::unknown(path, "host", &name, &known)));
+                return Err(source.locate(ConfigError::unknown(path, "host", &name, &known)));
             };
             if round.contains(&name) {
                 round.push(name);
                 let round = round.join(" like ");
-                return Err(source.locate(ScenarioError::at(path, format!("a host that is like itself: {round}"))));
+                return Err(source.locate(ConfigError::at(path, format!("a host that is like itself: {round}"))));
             }
             if round.len() > LONGEST_ROW {
-                return Err(source.locate(ScenarioError::at(
+                return Err(source.locate(ConfigError::at(
                     path,
                     format!("more than {LONGEST_ROW} hosts in a row that are like each other"),
                 )));
@@ -48,7 +48,7 @@ pub(super) fn fill_in(source: &Source<'_>, hosts: &mut Node) -> Result<(), Scena
 }
 
 /// Replaces the names in what says whom each host is like.
-pub(super) fn choose(expander: &mut Expander<'_>, hosts: &mut Node) -> Result<(), ScenarioError> {
+pub(super) fn choose(expander: &mut Expander<'_>, hosts: &mut Node) -> Result<(), ConfigError> {
     let Value::Table(entries) = &mut hosts.value else {
         return Ok(());
     };

@@ -4,15 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::error::{ScenarioError, nearest};
+use super::ScenarioKeys;
 use super::expand::{Expander, NUMBER, Use, check_defined};
 use super::label::Notation;
-use super::tree::{Entry, Node, Origin, Source, Value};
 use super::vary::{Axis, MOST_POINTS, axis, fault_at, is_name, names, product, same};
 use super::{
     Compare, Host, Report, Scenario, Trend, check, directions, ends, event, groups, network, real, set, stacks,
 };
 use crate::profile::Profile;
+use kumiki_config::error::{ConfigError, nearest};
+use kumiki_config::tree::{Entry, Node, Origin, Source, Value};
 
 /// A scenario file that is TOML, with everything still to be chosen.
 #[derive(Clone, Debug)]
@@ -85,7 +86,7 @@ struct Resolved<'a> {
 
 /// Gives hosts what they take from those they are like, before names are replaced. False where a name is needed to know
 /// who that is: then it can only be done later.
-fn settle(source: &Source<'_>, root: &mut Node) -> Result<bool, ScenarioError> {
+fn settle(source: &Source<'_>, root: &mut Node) -> Result<bool, ConfigError> {
     let Some(hosts) = root.child_mut("host") else {
         return Ok(true);
     };
@@ -112,10 +113,10 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// [`ScenarioError`] where it cannot be read or is not TOML.
-    pub fn load(path: &Path) -> Result<Self, ScenarioError> {
+    /// [`ConfigError`] where it cannot be read or is not TOML.
+    pub fn load(path: &Path) -> Result<Self, ConfigError> {
         let shown = path.display().to_string();
-        let text = super::error::read_file(path)?;
+        let text = kumiki_config::error::read_file(path)?;
         let name = path.file_stem().map_or_else(|| shown.clone(), |stem| stem.to_string_lossy().into_owned());
         Self::parse(&name, &shown, &text)
     }
@@ -124,11 +125,11 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// [`ScenarioError`] where it is not TOML, or has more than 262,144 octets.
-    pub fn parse(name: &str, file: &str, text: &str) -> Result<Self, ScenarioError> {
+    /// [`ConfigError`] where it is not TOML, or has more than 262,144 octets.
+    pub fn parse(name: &str, file: &str, text: &str) -> Result<Self, ConfigError> {
         if text.len() > LONGEST_FILE {
             let problem = format!("{} octets; a scenario has at most {LONGEST_FILE}", text.len());
-            return Err(ScenarioError::new(problem).in_file(file));
+            return Err(ConfigError::new(problem).in_file(file));
         }
         let root = Node::parse(text).map_err(|fault| fault.in_file(file))?;
         Ok(Self {
@@ -145,8 +146,8 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// [`ScenarioError`] where there is none, or it is not TOML.
-    pub fn find(name: &str) -> Result<Self, ScenarioError> {
+    /// [`ConfigError`] where there is none, or it is not TOML.
+    pub fn find(name: &str) -> Result<Self, ConfigError> {
         if name.contains('/') || name.ends_with(".toml") {
             return Self::load(Path::new(name));
         }
@@ -155,7 +156,7 @@ impl Document {
             Some((name, text)) => Self::parse(name, &format!("scenarios/{name}.toml"), text),
             None => {
                 let names = Self::builtin_names();
-                let fault = ScenarioError::new(format!("there is no scenario {name:?}"));
+                let fault = ConfigError::new(format!("there is no scenario {name:?}"));
                 let fault = if names.is_empty() { fault } else { fault.one_of(&names) };
                 let on_disk = [format!("{name}.toml"), format!("./{name}")];
                 let on_disk = on_disk.iter().find(|path| Path::new(path).is_file());
@@ -180,8 +181,8 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// [`ScenarioError`] of the first that is not TOML.
-    pub fn builtin() -> Result<Vec<Self>, ScenarioError> {
+    /// [`ConfigError`] of the first that is not TOML.
+    pub fn builtin() -> Result<Vec<Self>, ConfigError> {
         super::builtin::SCENARIOS
             .iter()
             .map(|(name, text)| Self::parse(name, &format!("scenarios/{name}.toml"), text))
@@ -273,10 +274,10 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// [`ScenarioError`]: the first thing that is wrong.
-    pub fn points(&self, choice: &Choice) -> Result<Vec<Point>, ScenarioError> {
+    /// [`ConfigError`]: the first thing that is wrong.
+    pub fn points(&self, choice: &Choice) -> Result<Vec<Point>, ConfigError> {
         let mut root = Node::clone(&self.root);
-        let source = Source { file: &self.file, root: &self.root, sets: &choice.set };
+        let source = Source { file: &self.file, root: &self.root, sets: &choice.set, keys: &ScenarioKeys };
         check::sections(&source)?;
         let mut axes = self.axes(&source)?;
         let full = axes.clone();
@@ -316,7 +317,7 @@ impl Document {
         }
         let (points, used) = made(&shared, combinations, skips)?;
         if points.is_empty() {
-            return Err(source.locate(ScenarioError::at(["skip"], "every combination is skipped")));
+            return Err(source.locate(ConfigError::at(["skip"], "every combination is skipped")));
         }
         if !self.is_told_of_unused {
             self.check_used(&source, &axes, &used)?;
@@ -324,20 +325,20 @@ impl Document {
         Ok(points)
     }
 
-    pub(super) fn axes(&self, source: &Source<'_>) -> Result<Vec<Axis>, ScenarioError> {
+    pub(super) fn axes(&self, source: &Source<'_>) -> Result<Vec<Axis>, ConfigError> {
         section(source, "vary")?.iter().map(|entry| axis(source, "vary", entry)).collect()
     }
 
     /// No name twice, and none that cannot be written as `${name}`.
-    fn check_names(&self, source: &Source<'_>, axes: &[Axis], defines: &[Entry]) -> Result<(), ScenarioError> {
+    fn check_names(&self, source: &Source<'_>, axes: &[Axis], defines: &[Entry]) -> Result<(), ConfigError> {
         let mut seen = BTreeSet::new();
         for name in axes.iter().flat_map(|axis| &axis.names) {
             if name == NUMBER {
-                let fault = ScenarioError::at(["vary"], "${i} is the number within a group").expected("another name");
+                let fault = ConfigError::at(["vary"], "${i} is the number within a group").expected("another name");
                 return Err(source.locate(fault));
             }
             if !seen.insert(name.as_str()) {
-                return Err(source.locate(ScenarioError::at(["vary"], format!("{name:?} varies twice"))));
+                return Err(source.locate(ConfigError::at(["vary"], format!("{name:?} varies twice"))));
             }
         }
         for entry in defines {
@@ -359,7 +360,7 @@ impl Document {
     }
 
     /// `[[skip]]`, `[[compare]]` and `[report]` speak of varied names, and of values that these have.
-    fn check_lists(&self, source: &Source<'_>, axes: &[Axis]) -> Result<(), ScenarioError> {
+    fn check_lists(&self, source: &Source<'_>, axes: &[Axis]) -> Result<(), ConfigError> {
         for (number, skip) in section_list(source, "skip")?.iter().enumerate() {
             let number = number.to_string();
             check::values_of(source, &["skip", &number], skip, axes)?;
@@ -393,13 +394,13 @@ impl Document {
     }
 
     /// Varying a name that nothing uses repeats the same run under different labels.
-    fn check_used(&self, source: &Source<'_>, axes: &[Axis], used: &BTreeSet<String>) -> Result<(), ScenarioError> {
+    fn check_used(&self, source: &Source<'_>, axes: &[Axis], used: &BTreeSet<String>) -> Result<(), ConfigError> {
         for axis in axes.iter().filter(|axis| axis.rows.len() > 1) {
             if !axis.names.iter().any(|name| used.contains(name)) {
                 let key = axis.names.join(", ");
                 let name = axis.names.first().map_or("", String::as_str);
                 let path = ["vary", key.as_str()];
-                return Err(source.locate(ScenarioError::at(
+                return Err(source.locate(ConfigError::at(
                     path,
                     format!("{UNUSED}{name}}}, so all its values would give the same"),
                 )));
@@ -414,7 +415,7 @@ impl Document {
         source: &Source<'_>,
         axes: &[Axis],
         defines: &[Entry],
-    ) -> Result<(Vec<Axis>, Vec<Entry>), ScenarioError> {
+    ) -> Result<(Vec<Axis>, Vec<Entry>), ConfigError> {
         let (mut axes, mut defines) = (axes.to_vec(), defines.to_vec());
         for entry in section(source, "quick")? {
             if let Some(define) = defines.iter_mut().find(|define| define.key == entry.key) {
@@ -429,7 +430,7 @@ impl Document {
             let mut known: Vec<String> = axes.iter().map(|axis| axis.names.join(", ")).collect();
             known.extend(defines.iter().map(|define| define.key.clone()));
             let path = ["quick", entry.key.as_str()];
-            return Err(source.locate(ScenarioError::unknown(path, "name", &entry.key, &known)));
+            return Err(source.locate(ConfigError::unknown(path, "name", &entry.key, &known)));
         }
         Ok((axes, defines))
     }
@@ -442,7 +443,7 @@ fn set_all<'a>(
     sets: &'a [String],
     (axes, defines): (&mut Vec<Axis>, &mut [Entry]),
     root: &mut Node,
-) -> Result<bool, ScenarioError> {
+) -> Result<bool, ConfigError> {
     let mut settings: Vec<(Vec<&str>, Node)> = Vec::new();
     for (number, text) in sets.iter().enumerate() {
         set::apply(source, number, text, (&mut *axes, &mut *defines), &mut settings)?;
@@ -469,7 +470,7 @@ fn made(
     shared: &Arc<Shared>,
     combinations: Vec<Vec<(String, Node)>>,
     skips: &[Node],
-) -> Result<(Vec<Point>, BTreeSet<String>), ScenarioError> {
+) -> Result<(Vec<Point>, BTreeSet<String>), ConfigError> {
     let (mut used, mut profiles) = (BTreeSet::new(), Profiles::new());
     let mut points: Vec<Point> = Vec::new();
     for combination in combinations {
@@ -505,9 +506,9 @@ impl Shared {
         &self,
         combination: &[(String, Node)],
         used: &mut BTreeSet<String>,
-    ) -> Result<Resolved<'_>, ScenarioError> {
+    ) -> Result<Resolved<'_>, ConfigError> {
         let mut settled = self.root.clone();
-        let source = Source { file: &self.file, root: &self.root, sets: &self.sets };
+        let source = Source { file: &self.file, root: &self.root, sets: &self.sets, keys: &ScenarioKeys };
         if !self.is_settled
             && let Some(hosts) = settled.child_mut("host")
         {
@@ -553,7 +554,7 @@ impl Point {
         index: usize,
         known: &mut Profiles,
         earlier: Option<&Scenario>,
-    ) -> Result<Self, ScenarioError> {
+    ) -> Result<Self, ConfigError> {
         let source = resolved.source();
         check::keys(&source)?;
         let mut scenario: Scenario = resolved.root.read().map_err(|problem| problem.fault(&source, &[]))?;
@@ -602,7 +603,7 @@ impl Point {
 
     /// `fault` with the file, and the line and the value that its path leads to.
     #[must_use]
-    pub fn locate(&self, fault: ScenarioError) -> ScenarioError {
+    pub fn locate(&self, fault: ConfigError) -> ConfigError {
         match self.origin.resolve() {
             Some(resolved) => resolved.locate(fault),
             None => fault,
@@ -637,7 +638,7 @@ impl Point {
 
 impl Resolved<'_> {
     /// `fault` with its place; where the value is one of what is varied, also with that.
-    fn locate(&self, fault: ScenarioError) -> ScenarioError {
+    fn locate(&self, fault: ConfigError) -> ConfigError {
         let path = fault.path().to_vec();
         let found = self.uses.iter().find(|(at, ..)| !path.is_empty() && path.starts_with(at));
         let fault = self.source().locate(fault);
@@ -655,7 +656,7 @@ impl Resolved<'_> {
     }
 
     fn source(&self) -> Source<'_> {
-        Source { file: &self.shared.file, root: &self.root, sets: &self.shared.sets }
+        Source { file: &self.shared.file, root: &self.root, sets: &self.shared.sets, keys: &ScenarioKeys }
     }
 }
 
@@ -703,7 +704,7 @@ fn defined_table<'a>(node: &Node, defines: &'a [Entry]) -> Option<&'a Node> {
 }
 
 /// The entries of a table at the top; none where it is missing.
-fn section<'a>(source: &Source<'a>, name: &str) -> Result<&'a [Entry], ScenarioError> {
+fn section<'a>(source: &Source<'a>, name: &str) -> Result<&'a [Entry], ConfigError> {
     match source.root.child(name) {
         None => Ok(&[]),
         Some(node) if matches!(node.value, Value::Table(_)) => Ok(node.entries()),
@@ -713,7 +714,7 @@ fn section<'a>(source: &Source<'a>, name: &str) -> Result<&'a [Entry], ScenarioE
 }
 
 /// The tables of a list of tables at the top; none where it is missing.
-pub(super) fn section_list<'a>(source: &Source<'a>, name: &str) -> Result<&'a [Node], ScenarioError> {
+pub(super) fn section_list<'a>(source: &Source<'a>, name: &str) -> Result<&'a [Node], ConfigError> {
     let Some(node) = source.root.child(name) else {
         return Ok(&[]);
     };
@@ -742,6 +743,6 @@ pub(super) fn holds(skip: &Node, varied: &[(String, toml::Value)]) -> bool {
 }
 
 /// That there are more points than anybody would run.
-pub(super) fn too_many() -> ScenarioError {
-    ScenarioError::at(["vary"], format!("more than {MOST_POINTS} combinations"))
+pub(super) fn too_many() -> ConfigError {
+    ConfigError::at(["vary"], format!("more than {MOST_POINTS} combinations"))
 }

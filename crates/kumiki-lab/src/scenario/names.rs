@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 
 use super::check::NAMED;
-use super::tree::{Entry, Source};
 use super::vary::fault_at;
-use super::{Scenario, ScenarioError};
+use super::{ConfigError, Scenario};
+use kumiki_config::tree::{Entry, Source};
 
 /// What is below the keys at the top that are of named tables: all that is wrong.
-pub(super) fn check(source: &Source<'_>) -> Result<(), ScenarioError> {
+pub(super) fn check(source: &Source<'_>) -> Result<(), ConfigError> {
     let sections = source.root.entries().iter().filter(|section| NAMED.contains(&section.key.as_str()));
-    let of_section = |section: &Entry| -> Vec<ScenarioError> {
+    let of_section = |section: &Entry| -> Vec<ConfigError> {
         section.node.entries().iter().filter_map(|named| name(source, &section.key, named).err()).collect()
     };
-    ScenarioError::all_of(sections.flat_map(of_section).collect()).map_or(Ok(()), Err)
+    ConfigError::all_of(sections.flat_map(of_section).collect()).map_or(Ok(()), Err)
 }
 
 /// The longest name, in octets: with the number of its point and an ending it is that of a file, which has 255 on most
@@ -21,7 +21,7 @@ pub(super) fn check(source: &Source<'_>) -> Result<(), ScenarioError> {
 const LONGEST: usize = 200;
 
 /// Results, figures, captures and other tables call everything by its name.
-fn name(source: &Source<'_>, section: &str, named: &Entry) -> Result<(), ScenarioError> {
+fn name(source: &Source<'_>, section: &str, named: &Entry) -> Result<(), ConfigError> {
     let key = named.key.as_str();
     let problem = if key.trim().is_empty() {
         format!("a {section} with an empty name")
@@ -44,14 +44,14 @@ fn name(source: &Source<'_>, section: &str, named: &Entry) -> Result<(), Scenari
 }
 
 /// That lines, rings and switches have names of their own: results have what each counts by its name.
-pub(super) fn distinct(scenario: &Scenario) -> Result<(), ScenarioError> {
+pub(super) fn distinct(scenario: &Scenario) -> Result<(), ConfigError> {
     let lines = scenario.link.keys().map(|name| ("link", name));
     let rings = scenario.ring.keys().map(|name| ("ring", name));
     let switches = scenario.switch.keys().map(|name| ("switch", name));
     let mut seen = BTreeMap::new();
     for (section, name) in lines.chain(rings).chain(switches) {
         if let Some(earlier) = seen.insert(name, section) {
-            let fault = ScenarioError::at([section, name], format!("there is a {earlier} {name}, too"));
+            let fault = ConfigError::at([section, name], format!("there is a {earlier} {name}, too"));
             return Err(
                 fault.expected("another name, for results have what lines, rings and switches count by their names")
             );

@@ -8,8 +8,8 @@ use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use super::Scenario;
-use super::error::{ScenarioError, quantity};
 use crate::topology::place;
+use kumiki_config::error::{ConfigError, quantity};
 
 /// Who a real host is: one of `run`, `tun`, `tap`, `frames`, `serial` and `gateway`.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize, Keys)]
@@ -114,21 +114,22 @@ impl HostProgram {
 
 impl Real {
     /// What cannot be, said with a path that begins at its keys.
-    fn check(&self) -> Result<(), ScenarioError> {
+    fn check(&self) -> Result<(), ConfigError> {
         let Self { run, tun, tap, frames, serial, gateway, .. } = self;
         let given = [run.is_some(), tun.is_some(), tap.is_some(), frames.is_some(), serial.is_some(), *gateway];
         let given = given.into_iter().filter(|it| *it).count();
         if given != 1 {
             let problem = if given == 0 { "nobody" } else { "more than one" };
-            return Err(ScenarioError::new(problem).expected("one of run, tun, tap, frames, serial and gateway"));
+            return Err(ConfigError::new(problem).expected("one of run, tun, tap, frames, serial and gateway"));
         }
         if self.run.as_ref().is_some_and(HostProgram::is_empty) {
-            return Err(ScenarioError::at(["run"], "no program")
-                .expected("a line for the shell, or a program and its arguments"));
+            return Err(
+                ConfigError::at(["run"], "no program").expected("a line for the shell, or a program and its arguments")
+            );
         }
         if self.run.is_none() && (self.start.is_some() || self.background) {
             let key = if self.background { "background" } else { "start" };
-            return Err(ScenarioError::at([key], "there is no program").expected("run beside it"));
+            return Err(ConfigError::at([key], "there is no program").expected("run beside it"));
         }
         self.start().map(drop)
     }
@@ -158,8 +159,8 @@ impl Real {
     /// When the program begins.
     ///
     /// # Errors
-    /// A [`ScenarioError`] whose path begins at the keys.
-    pub fn start(&self) -> Result<Duration, ScenarioError> {
+    /// A [`ConfigError`] whose path begins at the keys.
+    pub fn start(&self) -> Result<Duration, ConfigError> {
         self.start.as_ref().map_or(Ok(Duration::ZERO), |text| quantity(&["start"], text))
     }
 }
@@ -192,10 +193,10 @@ impl Scenario {
 
 /// What a scenario need not say where a host is real: how long it is run. Where nobody writes either, programs are
 /// named when it is run in real time.
-pub(super) fn settle(scenario: &mut Scenario) -> Result<(), ScenarioError> {
+pub(super) fn settle(scenario: &mut Scenario) -> Result<(), ConfigError> {
     if scenario.run.duration.is_empty() {
         if scenario.real_hosts().next().is_none() && !scenario.load.is_empty() {
-            return Err(ScenarioError::at(["run"], "the key \"duration\" is missing")
+            return Err(ConfigError::at(["run"], "the key \"duration\" is missing")
                 .expected("a time such as \"5 s\", or a host that is real"));
         }
         A_DAY.clone_into(&mut scenario.run.duration);
@@ -207,7 +208,7 @@ pub(super) fn settle(scenario: &mut Scenario) -> Result<(), ScenarioError> {
 const A_DAY: &str = "24 h";
 
 /// Real hosts are somebody.
-pub(super) fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
+pub(super) fn check(scenario: &Scenario) -> Result<(), ConfigError> {
     for (name, host) in &scenario.host {
         if let Some(real) = &host.real {
             real.check().map_err(|fault| fault.under(&["host", name, "real"]))?;

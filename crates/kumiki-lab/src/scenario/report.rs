@@ -6,8 +6,8 @@ use kumiki_graph::Duration;
 use kumiki_settings::Keys;
 use serde::{Deserialize, Deserializer};
 
-use super::error::{ScenarioError, quantity};
-use crate::quantity::{Octets, Share};
+use kumiki_config::error::{ConfigError, quantity};
+use kumiki_config::quantity::{Octets, Share};
 
 /// How results are shown.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, Keys)]
@@ -174,8 +174,8 @@ impl Window {
     /// What the window allows, in Mb/s; none without a round trip.
     ///
     /// # Errors
-    /// A [`ScenarioError`] that names the key which is no quantity.
-    pub fn limit_mbps(&self) -> Result<Option<f64>, ScenarioError> {
+    /// A [`ConfigError`] that names the key which is no quantity.
+    pub fn limit_mbps(&self) -> Result<Option<f64>, ConfigError> {
         let path = |key| ["report", "window", key];
         let octets: Octets = quantity(&path("octets"), &self.octets)?;
         let round_trip: Duration = quantity(&path("round_trip"), &self.round_trip)?;
@@ -236,7 +236,7 @@ impl<'de> Deserialize<'de> for Tolerance {
         let found = toml::Value::deserialize(deserializer)?;
         let whole = found.as_integer().and_then(|whole| i32::try_from(whole).ok()).map(f64::from);
         let number = whole.or_else(|| found.as_float());
-        let part = || crate::quantity::parse::<Share>(found.as_str()?).ok().map(Share::as_f64);
+        let part = || kumiki_config::quantity::parse::<Share>(found.as_str()?).ok().map(Share::as_f64);
         let of_number = number.filter(|number| number.is_finite() && *number >= 0.0).map(Self::Amount);
         of_number.or_else(|| part().map(Self::Part)).ok_or_else(|| {
             D::Error::custom("expected a number in the unit of the value, or a share of it such as \"2 %\"")

@@ -4,8 +4,8 @@ use kumiki_graph::Duration;
 use kumiki_settings::Keys;
 use serde::Deserialize;
 
-use crate::quantity::{Share, parse};
 use crate::stats::Level;
+use kumiki_config::quantity::{Share, parse};
 
 /// When is measured, and how often, of all loads alike.
 #[derive(Clone, PartialEq, Debug, Deserialize, Keys)]

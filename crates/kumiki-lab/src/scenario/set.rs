@@ -1,11 +1,11 @@
 //! What `--set` changes: a value that varies, one that is defined, or a key of the scenario.
 
-use super::ScenarioError;
+use super::ConfigError;
 use super::amount::Amount;
-use super::error::nearest;
 use super::groups;
-use super::tree::{Entry, Node, Origin, Source, Value};
 use super::vary::{Axis, distinct, fault_at, values};
+use kumiki_config::error::nearest;
+use kumiki_config::tree::{Entry, Node, Origin, Source, Value};
 
 /// What `--set` with a path may change.
 const SETTABLE: [&str; 8] = ["host", "switch", "link", "ring", "load", "run", "report", "title"];
@@ -18,7 +18,7 @@ pub(super) fn apply<'a>(
     text: &'a str,
     (axes, defines): (&mut Vec<Axis>, &mut [Entry]),
     settings: &mut Vec<(Vec<&'a str>, Node)>,
-) -> Result<(), ScenarioError> {
+) -> Result<(), ConfigError> {
     let at = Origin::Set(number);
     let Some((name, written)) = text.split_once('=') else {
         return Err(fault_at(source, &[], at, "no \"=\"").expected("NAME=VALUE"));
@@ -62,7 +62,7 @@ fn vary(
     axes: &mut Vec<Axis>,
     (place, name): (usize, &str),
     node: Node,
-) -> Result<(), ScenarioError> {
+) -> Result<(), ConfigError> {
     let (at, path) = (node.at, ["vary", name]);
     let is_list = match &node.value {
         Value::List(_) => true,
@@ -82,7 +82,7 @@ fn vary(
 }
 
 /// Whether there is something to be set at `path`.
-fn check_path(source: &Source<'_>, at: Origin, path: &[&str]) -> Result<(), ScenarioError> {
+fn check_path(source: &Source<'_>, at: Origin, path: &[&str]) -> Result<(), ConfigError> {
     let first = path.first().copied().unwrap_or_default();
     if !SETTABLE.contains(&first) {
         return Err(near(fault_at(source, &[], at, format!("{first:?} cannot be set")), first, &SETTABLE));
@@ -101,7 +101,7 @@ fn check_path(source: &Source<'_>, at: Origin, path: &[&str]) -> Result<(), Scen
 }
 
 /// With what is known in the place of `name`, and the one that it is close to.
-fn near(fault: ScenarioError, name: &str, known: &[&str]) -> ScenarioError {
+fn near(fault: ConfigError, name: &str, known: &[&str]) -> ConfigError {
     let fault = fault.one_of(known);
     match nearest(name, known) {
         Some(near) => fault.suggest(near),

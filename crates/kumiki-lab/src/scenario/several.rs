@@ -5,12 +5,12 @@
 //! that is missing. Nothing is touched on which others rest, such as graphs and ends of lines, so that no mistake
 //! follows from another.
 
-use super::error::{MOST, NameFault, UNKNOWN_KEY};
 use super::groups;
+use super::keys::example;
 use super::load::{Document, UNUSED};
-use super::read::example;
-use super::tree::{Entry, Node, Origin, Value};
-use super::{Choice, ErrorPlace, Point, ScenarioError};
+use super::{Choice, ConfigError, ErrorPlace, Point};
+use kumiki_config::error::{MOST, NameFault, UNKNOWN_KEY};
+use kumiki_config::tree::{Entry, Node, Origin, Value};
 
 /// Keys on which others rest: whoever leaves them out changes what the rest means.
 const BASES: [&str; 13] =
@@ -39,7 +39,7 @@ struct Touched {
 
 impl Removed {
     /// Whether `fault` says that it is missing.
-    fn is_missed_by(&self, fault: &ScenarioError) -> bool {
+    fn is_missed_by(&self, fault: &ConfigError) -> bool {
         let Some((key, own)) = self.path.split_last() else {
             return false;
         };
@@ -59,17 +59,17 @@ impl Removed {
 
 /// The document and what is wrong with it, with stand-ins for what is said to be missing and was only left out.
 fn present<T>(
-    (mut document, mut fault): (Document, ScenarioError),
+    (mut document, mut fault): (Document, ConfigError),
     removed: &[Removed],
-    judge: &impl Fn(&Document) -> Result<T, ScenarioError>,
-) -> Option<(Document, ScenarioError)> {
+    judge: &impl Fn(&Document) -> Result<T, ConfigError>,
+) -> Option<(Document, ConfigError)> {
     for _ in 0..=removed.len() {
         let Some(missed) = removed.iter().find(|it| it.is_missed_by(&fault)) else {
             return Some((document, fault));
         };
         // Which of them is of the kind that the key has, the judgement says: what is said of a stand-in is not of the
         // file.
-        let is_of_stand_in = |fault: &ScenarioError| {
+        let is_of_stand_in = |fault: &ConfigError| {
             let is_placed = match missed.at {
                 Origin::Line(line, column) => fault.place() == Some(&ErrorPlace::Line(line, column)),
                 Origin::Set(_) => false,
@@ -86,12 +86,12 @@ impl Document {
     /// begins at the top of the scenario.
     ///
     /// # Errors
-    /// What is wrong first in the file, with [what else is](ScenarioError::others), as far as that can be told.
+    /// What is wrong first in the file, with [what else is](ConfigError::others), as far as that can be told.
     pub fn checked(
         &self,
         choice: &Choice,
-        check: impl Fn(&Point) -> Result<(), ScenarioError>,
-    ) -> Result<Vec<Point>, ScenarioError> {
+        check: impl Fn(&Point) -> Result<(), ConfigError>,
+    ) -> Result<Vec<Point>, ConfigError> {
         self.judged(|document| {
             let points = document.points(choice)?;
             points.iter().try_for_each(|point| check(point).map_err(|fault| point.locate(fault)))?;
@@ -103,15 +103,15 @@ impl Document {
     ///
     /// # Errors
     /// As [`Document::checked`].
-    fn judged<T>(&self, judge: impl Fn(&Self) -> Result<T, ScenarioError>) -> Result<T, ScenarioError> {
+    fn judged<T>(&self, judge: impl Fn(&Self) -> Result<T, ConfigError>) -> Result<T, ConfigError> {
         let first = match judge(self) {
             Ok(judged) => return Ok(judged),
             Err(fault) => fault,
         };
         // A name that is used by a slip of the pen is used by no other.
-        let is_unused = |fault: &ScenarioError| fault.problem().starts_with(UNUSED);
-        let has_slip = |faults: &[ScenarioError]| faults.iter().any(|fault| fault.is_of_name(NameFault::Unknown));
-        let is_told = |faults: &[ScenarioError], fault: &ScenarioError| !(is_unused(fault) && has_slip(faults));
+        let is_unused = |fault: &ConfigError| fault.problem().starts_with(UNUSED);
+        let has_slip = |faults: &[ConfigError]| faults.iter().any(|fault| fault.is_of_name(NameFault::Unknown));
+        let is_told = |faults: &[ConfigError], fault: &ConfigError| !(is_unused(fault) && has_slip(faults));
         let (mut faults, mut rest, mut touched) = (vec![first], self.clone(), Touched::default());
         while let Some(last) = faults.last() {
             // One more than are told, so that it is known that there are more.
@@ -130,22 +130,21 @@ impl Document {
             faults.retain(|fault| !is_unused(fault));
         }
         // A file that the scenario names may have several.
-        let mut faults: Vec<ScenarioError> = faults.into_iter().flat_map(ScenarioError::apart).collect();
-        let other =
-            |fault: &ScenarioError| (fault.file() != Some(self.file())).then(|| fault.file().map(str::to_owned));
+        let mut faults: Vec<ConfigError> = faults.into_iter().flat_map(ConfigError::apart).collect();
+        let other = |fault: &ConfigError| (fault.file() != Some(self.file())).then(|| fault.file().map(str::to_owned));
         faults.sort_by_cached_key(|fault| (is_unused(fault), other(fault), fault.line_and_column()));
-        Err(ScenarioError::all_of(faults).unwrap_or_else(|| ScenarioError::new("something is wrong")))
+        Err(ConfigError::all_of(faults).unwrap_or_else(|| ConfigError::new("something is wrong")))
     }
 
     /// The document without what `fault` is about, and what else is wrong with it; nothing where it can be told no
     /// further. `touched` is what is left out or moved.
     fn without<T>(
         &self,
-        fault: &ScenarioError,
+        fault: &ConfigError,
         touched: &mut Touched,
-        judge: &impl Fn(&Self) -> Result<T, ScenarioError>,
-    ) -> Option<(Self, ScenarioError)> {
-        let is_here = |fault: &ScenarioError| fault.file() == Some(self.file());
+        judge: &impl Fn(&Self) -> Result<T, ConfigError>,
+    ) -> Option<(Self, ConfigError)> {
+        let is_here = |fault: &ConfigError| fault.file() == Some(self.file());
         if let Some(file) = fault.file().filter(|_| !is_here(fault)) {
             let without = self.without_schedule(file)?;
             let next = judge(&without).err()?;
@@ -216,9 +215,9 @@ impl Document {
     fn renamed<T>(
         &self,
         path: &[String],
-        fault: &ScenarioError,
-        judge: &impl Fn(&Self) -> Result<T, ScenarioError>,
-    ) -> Option<(Vec<String>, Self, ScenarioError)> {
+        fault: &ConfigError,
+        judge: &impl Fn(&Self) -> Result<T, ConfigError>,
+    ) -> Option<(Vec<String>, Self, ConfigError)> {
         let meant = fault.meant()?.trim_matches('"');
         let is_key = meant.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         let (_, table) = path.split_last().filter(|(_, table)| is_key && !table.is_empty())?;
@@ -241,8 +240,8 @@ impl Document {
         &self,
         table: &[String],
         key: &str,
-        judge: &impl Fn(&Self) -> Result<T, ScenarioError>,
-    ) -> Option<(Self, ScenarioError)> {
+        judge: &impl Fn(&Self) -> Result<T, ConfigError>,
+    ) -> Option<(Self, ConfigError)> {
         if BASES.contains(&key) {
             return None;
         }
@@ -256,10 +255,10 @@ impl Document {
         &self,
         path: &[String],
         at: Origin,
-        judge: &impl Fn(&Self) -> Result<T, ScenarioError>,
-        is_of_stand_in: impl Fn(&ScenarioError) -> bool,
-    ) -> Option<(Self, ScenarioError)> {
-        let is_here = |fault: &ScenarioError| fault.file() == Some(self.file());
+        judge: &impl Fn(&Self) -> Result<T, ConfigError>,
+        is_of_stand_in: impl Fn(&ConfigError) -> bool,
+    ) -> Option<(Self, ConfigError)> {
+        let is_here = |fault: &ConfigError| fault.file() == Some(self.file());
         let mut found = None;
         for text in example(path).into_iter().chain(STAND_INS) {
             let mut with = self.clone();

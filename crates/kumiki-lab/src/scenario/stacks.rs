@@ -1,8 +1,8 @@
 //! That layers stand on what they can stand on, as far as everybody knows it: what else fits on what is told by who
 //! builds them.
 
-use super::error::ScenarioError;
 use super::{Graph, Host, Scenario, Workload, nearest};
+use kumiki_config::error::ConfigError;
 
 /// The kinds of layers that speak to others by what is below them.
 const NEED_MORE: [&str; 6] = ["tcp", "udp", "icmp", "xtp", "ip", "ipv6"];
@@ -14,11 +14,11 @@ const NETWORK: [&str; 2] = ["ip", "ipv6"];
 const TRANSPORT: [&str; 3] = ["tcp", "udp", "icmp"];
 
 /// Looks at all graphs, before nodes and addresses are given out by them.
-pub(super) fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
+pub(super) fn check(scenario: &Scenario) -> Result<(), ConfigError> {
     scenario.host.iter().try_for_each(|(name, host)| of_host(name, host))
 }
 
-fn of_host(name: &str, host: &Host) -> Result<(), ScenarioError> {
+fn of_host(name: &str, host: &Host) -> Result<(), ConfigError> {
     let Some(graph) = &host.graph else {
         return Ok(());
     };
@@ -28,13 +28,11 @@ fn of_host(name: &str, host: &Host) -> Result<(), ScenarioError> {
             let (kind, below) = (host.kind_of(upper), host.kind_of(lower));
             if NETWORK.contains(&kind) && TRANSPORT.contains(&below) {
                 let problem = format!("{upper} stands on {lower}, and it is the other way round");
-                return Err(
-                    ScenarioError::at(path, problem).expected(format!("{lower} above {upper}, the device last"))
-                );
+                return Err(ConfigError::at(path, problem).expected(format!("{lower} above {upper}, the device last")));
             }
             if TRANSPORT.contains(&kind) && TRANSPORT.contains(&below) {
                 let problem = format!("{upper} stands on {lower}, and each of them stands on an ip of its own accord");
-                return Err(ScenarioError::at(path, problem).expected(format!(
+                return Err(ConfigError::at(path, problem).expected(format!(
                     "one of them above the ip, or a table: {{ {upper} = [\"ip\"], {lower} = [\"ip\"], ip = [\"l0\"] }}"
                 )));
             }
@@ -48,7 +46,7 @@ fn of_host(name: &str, host: &Host) -> Result<(), ScenarioError> {
     let is_slip =
         |kind: &&str| !known.contains(kind) && !Workload::KINDS.contains(kind) && nearest(kind, &known).is_some();
     if let Some(kind) = layers.map(|node| host.kind_of(node)).find(is_slip) {
-        return Err(ScenarioError::unknown(path, "kind of layer", kind, &known));
+        return Err(ConfigError::unknown(path, "kind of layer", kind, &known));
     }
     let last = graph.devices().into_iter().find(|node| NEED_MORE.contains(&host.kind_of(node)));
     let Some(last) = last else {
@@ -59,6 +57,5 @@ fn of_host(name: &str, host: &Host) -> Result<(), ScenarioError> {
         Graph::Below(_) => format!("{last} = [\"l0\"]"),
     };
     let problem = format!("nothing is below {last}, and a graph ends with a device");
-    Err(ScenarioError::at(path, problem)
-        .expected(format!("a name of your own for one, on which a link ends: {example}")))
+    Err(ConfigError::at(path, problem).expected(format!("a name of your own for one, on which a link ends: {example}")))
 }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use kumiki_octets::text::counted;
 
 use super::amount::Amount;
-use super::error::ScenarioError;
-use super::tree::{Entry, Node, Origin, Source, Value};
-use crate::quantity::SIGN;
+use kumiki_config::error::ConfigError;
+use kumiki_config::quantity::SIGN;
+use kumiki_config::tree::{Entry, Node, Origin, Source, Value};
 
 /// More combinations are a slip of the pen; each is kept in full.
 pub(super) const MOST_POINTS: usize = 10_000;
@@ -29,8 +29,8 @@ pub(super) fn is_name(name: &str) -> bool {
 }
 
 /// A fault of the value at `path`, placed where `node` is written.
-pub(super) fn fault_at(source: &Source<'_>, path: &[&str], at: Origin, problem: impl Into<String>) -> ScenarioError {
-    let fault = ScenarioError::at(path, problem);
+pub(super) fn fault_at(source: &Source<'_>, path: &[&str], at: Origin, problem: impl Into<String>) -> ConfigError {
+    let fault = ConfigError::at(path, problem);
     match source.place(at) {
         Some(place) => fault.in_place(place),
         None => fault,
@@ -39,7 +39,7 @@ pub(super) fn fault_at(source: &Source<'_>, path: &[&str], at: Origin, problem: 
 }
 
 /// The axes of a table: `[vary]`, or the entries of `[quick]` that are of its form.
-pub(super) fn axis(source: &Source<'_>, section: &str, entry: &Entry) -> Result<Axis, ScenarioError> {
+pub(super) fn axis(source: &Source<'_>, section: &str, entry: &Entry) -> Result<Axis, ConfigError> {
     let names = names(&entry.key);
     let path = [section, entry.key.as_str()];
     if let Some(bad) = names.iter().find(|name| !is_name(name)) {
@@ -66,7 +66,7 @@ pub(super) fn axis(source: &Source<'_>, section: &str, entry: &Entry) -> Result<
 }
 
 /// Refuses values, or rows of them, that are there twice, be it in other units: their points would be one.
-pub(super) fn distinct(source: &Source<'_>, path: &[&str], rows: &[Vec<Node>]) -> Result<(), ScenarioError> {
+pub(super) fn distinct(source: &Source<'_>, path: &[&str], rows: &[Vec<Node>]) -> Result<(), ConfigError> {
     let meant = |node: &Node| {
         let text = node.plain().unwrap_or_default();
         // Nothing is the same in every unit.
@@ -93,7 +93,7 @@ pub(super) fn distinct(source: &Source<'_>, path: &[&str], rows: &[Vec<Node>]) -
 }
 
 /// The values of one name: a list, or a text of quantities and ranges.
-pub(super) fn values(source: &Source<'_>, path: &[&str], node: &Node) -> Result<Vec<Node>, ScenarioError> {
+pub(super) fn values(source: &Source<'_>, path: &[&str], node: &Node) -> Result<Vec<Node>, ConfigError> {
     match &node.value {
         Value::List(items) => {
             for item in items {
@@ -105,17 +105,17 @@ pub(super) fn values(source: &Source<'_>, path: &[&str], node: &Node) -> Result<
             let amounts = Amount::parse_list(text).map_err(|invalid| {
                 let fault = if invalid.problem == SIGN && text.trim_start().starts_with('-') {
                     let fault =
-                        ScenarioError::at(path, "values below 0 are numbers of a list").found(format!("{text:?}"));
+                        ConfigError::at(path, "values below 0 are numbers of a list").found(format!("{text:?}"));
                     fault.expected("a list such as [-20, 0, 20]; ranges begin at 0 or above")
                 } else if let Some(range) = hyphened(text) {
-                    let fault = ScenarioError::at(path, invalid.problem.clone()).found(format!("{text:?}"));
+                    let fault = ConfigError::at(path, invalid.problem.clone()).found(format!("{text:?}"));
                     fault.suggest(format!("the range {range:?}"))
                 } else if text.chars().any(|c| c.is_ascii_digit()) {
-                    ScenarioError::quantity(path, &invalid)
+                    ConfigError::quantity(path, &invalid)
                 } else {
-                    ScenarioError::at(path, "neither a list nor quantities").found(format!("{text:?}")).expected(
-                        format!("a list such as [{text:?}], or a range such as \"0 ms .. 200 ms step 20 ms\""),
-                    )
+                    ConfigError::at(path, "neither a list nor quantities").found(format!("{text:?}")).expected(format!(
+                        "a list such as [{text:?}], or a range such as \"0 ms .. 200 ms step 20 ms\""
+                    ))
                 };
                 let fault = match source.place(node.at) {
                     Some(place) => fault.in_place(place),
@@ -153,7 +153,7 @@ pub(super) fn of_amount(amount: Amount, at: Origin) -> Node {
     Node { at, value }
 }
 
-fn single(source: &Source<'_>, path: &[&str], item: &Node) -> Result<(), ScenarioError> {
+fn single(source: &Source<'_>, path: &[&str], item: &Node) -> Result<(), ConfigError> {
     match item.value {
         Value::Text(_) | Value::Integer(_) | Value::Float(_) | Value::Switch(_) => Ok(()),
         Value::List(_) | Value::Table(_) => Err(fault_at(
@@ -166,7 +166,7 @@ fn single(source: &Source<'_>, path: &[&str], item: &Node) -> Result<(), Scenari
     }
 }
 
-fn lockstep(source: &Source<'_>, path: &[&str], width: usize, node: &Node) -> Result<Vec<Vec<Node>>, ScenarioError> {
+fn lockstep(source: &Source<'_>, path: &[&str], width: usize, node: &Node) -> Result<Vec<Vec<Node>>, ConfigError> {
     let wrong = |at, problem: String| {
         Err(fault_at(source, path, at, problem)
             .expected(format!("a list of lists, each with one value for each of the {width} names")))

@@ -130,7 +130,7 @@ impl Workload {
 
     /// When it is to begin, where that is said.
     pub(crate) fn begins(&self) -> Option<Duration> {
-        self.start.as_ref().and_then(|text| crate::quantity::parse(text).ok())
+        self.start.as_ref().and_then(|text| kumiki_config::quantity::parse(text).ok())
     }
 
     /// Each writer with each reader that it has: all where it is the only writer, the only one, or its own.

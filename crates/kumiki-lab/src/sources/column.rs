@@ -2,9 +2,9 @@
 
 use core::mem::Discriminant;
 
-use crate::quantity::Rate;
 use crate::scenario::Amount;
 use crate::scenario::label::{SUFFIXES, ratio};
+use kumiki_config::quantity::Rate;
 
 /// What iperf3 calls a rate.
 const IPERF: &str = "bits_per_second";

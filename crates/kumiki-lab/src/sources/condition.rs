@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{FoundColumn, Record, Source, column, in_unit, told};
 use crate::rows::Parameter;
-use crate::scenario::{Amount, ScenarioError, nearest};
+use crate::scenario::{Amount, ConfigError, nearest};
 
 /// So many values that there are in the place of one that there is not are named.
 const NAMED: usize = 12;
@@ -46,8 +46,8 @@ impl Condition {
     ///
     /// # Errors
     ///
-    /// [`ScenarioError`] where none of them says anything of it.
-    pub(crate) fn lacking(conditions: &[Self], sources: &[Source]) -> Result<Vec<String>, ScenarioError> {
+    /// [`ConfigError`] where none of them says anything of it.
+    pub(crate) fn lacking(conditions: &[Self], sources: &[Source]) -> Result<Vec<String>, ConfigError> {
         let mut notes = Vec::new();
         for condition in conditions {
             let (have, lack): (Vec<&Source>, Vec<&Source>) =
@@ -81,7 +81,7 @@ impl Condition {
 
     /// Why `conditions` leave nothing of `source`, where they do: which of them is met by none of the records that
     /// those before it have left, and what these have in its place.
-    pub(crate) fn unmet(conditions: &[Self], source: &Source) -> Option<ScenarioError> {
+    pub(crate) fn unmet(conditions: &[Self], source: &Source) -> Option<ConfigError> {
         let mut records: Vec<Record<'_>> = source.records().collect();
         for (number, condition) in conditions.iter().enumerate() {
             let Some(found) = source.find(&condition.name) else {
@@ -110,7 +110,7 @@ impl Condition {
         cells.any(|cell| matches!(cell, Parameter::Text(_)))
     }
 
-    fn met_by_none(&self, found: &FoundColumn, records: &[Record<'_>], is_later: bool) -> ScenarioError {
+    fn met_by_none(&self, found: &FoundColumn, records: &[Record<'_>], is_later: bool) -> ConfigError {
         let name = if column::split(&self.name).1.is_some() { &self.name } else { &found.name };
         let mut values: Vec<String> = Vec::new();
         let mut seen = BTreeSet::new();
@@ -120,7 +120,7 @@ impl Condition {
             }
         }
         let which = if is_later { "of the records that the other conditions leave, none" } else { "no record" };
-        let fault = ScenarioError::at([self.to_string()], format!("{which} has this value"));
+        let fault = ConfigError::at([self.to_string()], format!("{which} has this value"));
         let known: Vec<&str> = values.iter().map(String::as_str).collect();
         // Numbers are no slips of each other.
         let near = if self.is_word(found, records) { nearest(&self.text, &known) } else { None };

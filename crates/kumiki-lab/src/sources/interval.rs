@@ -2,7 +2,7 @@
 
 use super::gaps::NAMED;
 use super::{FoundColumn, Record, Source, column};
-use crate::scenario::{ErrorPlace, ScenarioError};
+use crate::scenario::{ConfigError, ErrorPlace};
 
 /// How the ends of intervals are called in files of measurements: the lower and the upper one.
 const INTERVALS: [[&str; 2]; 3] = [["min", "max"], ["low", "high"], ["lower", "upper"]];
@@ -22,9 +22,9 @@ impl Interval {
     ///
     /// # Errors
     ///
-    /// [`ScenarioError`] where there are such columns, and something in them is no number, or no interval around the
+    /// [`ConfigError`] where there are such columns, and something in them is no number, or no interval around the
     /// value beside it.
-    pub(crate) fn of(source: &Source, value: &str) -> Result<Option<Self>, ScenarioError> {
+    pub(crate) fn of(source: &Source, value: &str) -> Result<Option<Self>, ConfigError> {
         if !source.is_measured() {
             return Ok(None);
         }
@@ -65,7 +65,7 @@ impl Interval {
     }
 
     /// That what it is of lies within it, in each record of `source` that has both.
-    fn check(&self, source: &Source, value: &FoundColumn) -> Result<(), ScenarioError> {
+    fn check(&self, source: &Source, value: &FoundColumn) -> Result<(), ConfigError> {
         for record in source.records() {
             let Some(value) = record.number(value) else {
                 continue;
@@ -88,7 +88,7 @@ impl Interval {
                 Self::Ends(..) | Self::Half(_) => continue,
             };
             let line = ErrorPlace::Line(usize::try_from(record.line()).unwrap_or(0), 1);
-            return Err(ScenarioError::new(problem).in_place(line).in_file(source.path()));
+            return Err(ConfigError::new(problem).in_place(line).in_file(source.path()));
         }
         Ok(())
     }

@@ -12,7 +12,8 @@ use kumiki_octets::text::counted;
 use super::column::{Unit, amount, bracketed, split};
 use super::{OF_NO_ROWS, SCOPE};
 use crate::rows::{Parameter, Scope};
-use crate::scenario::{Amount, ErrorPlace, ScenarioError, ScenarioErrors};
+use crate::scenario::{Amount, ConfigError, ErrorPlace};
+use kumiki_config::errors::ConfigErrors;
 
 /// A file of measurements.
 #[derive(Clone, Debug)]
@@ -51,7 +52,7 @@ impl Measured {
         file: &str,
         text: &str,
         renamed: &[(String, String)],
-    ) -> Result<(Self, ScenarioErrors), ScenarioError> {
+    ) -> Result<(Self, ConfigErrors), ConfigError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut reader = csv::ReaderBuilder::new()
             .delimiter(delimiter(text))
@@ -62,17 +63,17 @@ impl Measured {
             .from_reader(text.as_bytes());
         let heads = reader.headers().map_err(|why| damaged((file, text), &why))?.clone();
         if heads.iter().all(str::is_empty) {
-            return Err(ScenarioError::new("no line of heads; the first line names the columns").in_file(file));
+            return Err(ConfigError::new("no line of heads; the first line names the columns").in_file(file));
         }
         if heads.iter().all(|head| number(head).is_some()) {
-            let fault = ScenarioError::new("numbers in the place of heads").in_file(file);
+            let fault = ConfigError::new("numbers in the place of heads").in_file(file);
             return Err(fault
                 .in_place(ErrorPlace::Line(line_of_heads(text), 1))
                 .expected("a first line that names the columns"));
         }
         let mut columns = columns((file, text), &heads, renamed)?;
         tell_apart((file, text), &columns)?;
-        let mut faults = ScenarioErrors::default();
+        let mut faults = ConfigErrors::default();
         let FileRecords { lines, mut fields, last } =
             FileRecords::read((file, text), &mut reader, &heads, &mut faults)?;
         // What is opened by a quotation mark takes all that follows, to the end of the file: it is in the last record.
@@ -80,7 +81,7 @@ impl Measured {
             return Err(fault);
         }
         if lines.is_empty() && faults.is_empty() {
-            return Err(ScenarioError::new("heads, and no line of values below them").in_file(file));
+            return Err(ConfigError::new("heads, and no line of values below them").in_file(file));
         }
         let mut told = Vec::new();
         for (column, fields) in columns.iter_mut().zip(&mut fields) {
@@ -127,7 +128,7 @@ impl Measured {
 
     /// Adds what is no number of columns that have a unit to `faults` of `file`: what else is asked of them, they hold
     /// numbers.
-    pub(super) fn no_quantities(&self, file: &str, faults: &mut ScenarioErrors) {
+    pub(super) fn no_quantities(&self, file: &str, faults: &mut ConfigErrors) {
         for column in self.columns.iter().filter(|column| split(&column.name).1.is_some()) {
             let _ = self.no_numbers(file, &column.name, faults);
         }
@@ -142,8 +143,8 @@ impl Measured {
     }
 
     /// What in the column of scopes is none of `known`, where most are.
-    pub(super) fn foreign_scopes(&self, file: &str, known: &[&str]) -> ScenarioErrors {
-        let mut faults = ScenarioErrors::default();
+    pub(super) fn foreign_scopes(&self, file: &str, known: &[&str]) -> ConfigErrors {
+        let mut faults = ConfigErrors::default();
         let Some(column) = self.column(SCOPE) else {
             return faults;
         };
@@ -152,14 +153,14 @@ impl Measured {
         let (own, foreign): (Vec<_>, Vec<_>) = filled.partition(|(_, text)| known.contains(&text.as_str()));
         for (line, text) in foreign.iter().filter(|_| own.len() > foreign.len()) {
             let place = in_column(*line, column.place.0);
-            let fault = || ScenarioError::unknown([column.path()], SCOPE, text, known).in_place(place).in_file(file);
+            let fault = || ConfigError::unknown([column.path()], SCOPE, text, known).in_place(place).in_file(file);
             faults.push_at(Some((whole(*line), column.place.0)), fault);
         }
         faults
     }
 
     /// Adds what of a column is no number to `faults` of `file`; which values these are.
-    pub(super) fn no_numbers(&self, file: &str, name: &str, faults: &mut ScenarioErrors) -> Vec<usize> {
+    pub(super) fn no_numbers(&self, file: &str, name: &str, faults: &mut ConfigErrors) -> Vec<usize> {
         let Some(column) = self.column(name) else {
             return Vec::new();
         };
@@ -176,7 +177,7 @@ impl Measured {
 
     /// Takes what of a column is no number for empty fields, and adds each to `faults` of `file`; their lines. It may
     /// get the unit of the others by that, and another name.
-    pub(super) fn leave_numbers(&mut self, file: &str, name: &str, faults: &mut ScenarioErrors) -> Vec<usize> {
+    pub(super) fn leave_numbers(&mut self, file: &str, name: &str, faults: &mut ConfigErrors) -> Vec<usize> {
         let wrong = self.no_numbers(file, name, faults);
         let place = self.alike(name).position(|column| column.name == name);
         let place = place.and_then(|place| self.by_stem.get(split(name).0)?.get(place));
@@ -210,8 +211,8 @@ impl FileRecords {
         (file, text): (&str, &str),
         reader: &mut csv::Reader<&[u8]>,
         heads: &csv::StringRecord,
-        faults: &mut ScenarioErrors,
-    ) -> Result<Self, ScenarioError> {
+        faults: &mut ConfigErrors,
+    ) -> Result<Self, ConfigError> {
         let mut last = heads.position().map_or(0, csv::Position::byte);
         let mut lines = Vec::new();
         let mut fields: Vec<Vec<String>> = vec![Vec::new(); heads.len()];
@@ -222,10 +223,7 @@ impl FileRecords {
             if record.len() != heads.len() {
                 let problem = || format!("{} below {}", counted(record.len(), "field"), counted(heads.len(), "head"));
                 let fault = || {
-                    ScenarioError::new(problem())
-                        .in_file(file)
-                        .in_place(in_column(line, 1))
-                        .expected("one for each head")
+                    ConfigError::new(problem()).in_file(file).in_place(in_column(line, 1)).expected("one for each head")
                 };
                 faults.push_at(Some((whole(line), 1)), fault);
                 continue;
@@ -266,7 +264,7 @@ fn line_of(text: &str, place: &csv::Position) -> u64 {
 }
 
 /// That a quotation mark is open at the end of what begins with this octet, where one is.
-fn unclosed((file, text): (&str, &str), record: u64) -> Option<ScenarioError> {
+fn unclosed((file, text): (&str, &str), record: u64) -> Option<ConfigError> {
     enum State {
         /// Of a field.
         Beginning,
@@ -298,16 +296,16 @@ fn unclosed((file, text): (&str, &str), record: u64) -> Option<ScenarioError> {
         return None;
     }
     let lines = text.get(..start + skipped + opened)?.matches('\n').count();
-    let fault = ScenarioError::new("a quotation mark opens a field here, and none closes it").in_file(file);
+    let fault = ConfigError::new("a quotation mark opens a field here, and none closes it").in_file(file);
     Some(fault.in_place(ErrorPlace::Line(lines + 1, 1)).expected("one at the end of the field, or two for one in it"))
 }
 
-fn damaged((file, text): (&str, &str), why: &csv::Error) -> ScenarioError {
+fn damaged((file, text): (&str, &str), why: &csv::Error) -> ConfigError {
     let place = why.position();
     if let Some(fault) = place.and_then(|place| unclosed((file, text), place.byte())) {
         return fault;
     }
-    let fault = ScenarioError::new(why.to_string()).in_file(file);
+    let fault = ConfigError::new(why.to_string()).in_file(file);
     match place {
         Some(place) => fault.in_place(in_column(line_of(text, place), 1)),
         None => fault,
@@ -319,7 +317,7 @@ fn line_of_heads(text: &str) -> usize {
 }
 
 /// No two columns have one name.
-fn tell_apart((file, text): (&str, &str), columns: &[Column]) -> Result<(), ScenarioError> {
+fn tell_apart((file, text): (&str, &str), columns: &[Column]) -> Result<(), ConfigError> {
     let mut known: BTreeMap<&str, &Column> = BTreeMap::new();
     for column in columns {
         let Column { name, place: (number, head), .. } = column;
@@ -327,7 +325,7 @@ fn tell_apart((file, text): (&str, &str), columns: &[Column]) -> Result<(), Scen
             let problem = format!("column {earlier} ({other}) is called {name:?} too");
             let path = [format!("column {number} ({head})")];
             let line = ErrorPlace::Line(line_of_heads(text), *number);
-            return Err(ScenarioError::at(path, problem).in_place(line).in_file(file));
+            return Err(ConfigError::at(path, problem).in_place(line).in_file(file));
         }
     }
     Ok(())
@@ -338,7 +336,7 @@ fn columns(
     (file, text): (&str, &str),
     heads: &csv::StringRecord,
     renamed: &[(String, String)],
-) -> Result<Vec<Column>, ScenarioError> {
+) -> Result<Vec<Column>, ConfigError> {
     let first = line_of_heads(text);
     let mut columns: Vec<Column> = Vec::new();
     for (number, head) in (1..).zip(heads) {
@@ -356,19 +354,19 @@ fn columns(
         let line = ErrorPlace::Line(first, number);
         let path = [format!("column {number} ({head})")];
         if name.is_empty() {
-            return Err(ScenarioError::new(format!("column {number} has no head")).in_place(line).in_file(file));
+            return Err(ConfigError::new(format!("column {number} has no head")).in_place(line).in_file(file));
         }
         if let (Some(from), Some(to)) = (unit, split(&name).1)
             && from.in_units_of(to).is_none()
         {
             let problem = format!("its unit is no unit of {name}");
-            return Err(ScenarioError::at(path, problem).in_place(line).in_file(file));
+            return Err(ConfigError::at(path, problem).in_place(line).in_file(file));
         }
         columns.push(Column { name, place: (number, head.to_owned()), unit, cells: Vec::new() });
     }
     if let Some((name, own)) = renamed.iter().find(|(name, _)| !columns.iter().any(|it| it.name == *name)) {
         let heads: Vec<&str> = heads.iter().collect();
-        return Err(ScenarioError::unknown([format!("--column {name}={own}")], "head", own, &heads).in_file(file));
+        return Err(ConfigError::unknown([format!("--column {name}={own}")], "head", own, &heads).in_file(file));
     }
     Ok(columns)
 }
@@ -404,13 +402,7 @@ fn with_unit(text: &str) -> Option<Amount> {
 impl Column {
     /// Takes those of its `fields` that have a decimal comma for empty ones, and tells of each in `faults` of `file`;
     /// the lines of these.
-    fn empty_commas(
-        &self,
-        fields: &mut [String],
-        lines: &[u64],
-        file: &str,
-        faults: &mut ScenarioErrors,
-    ) -> Vec<usize> {
+    fn empty_commas(&self, fields: &mut [String], lines: &[u64], file: &str, faults: &mut ConfigErrors) -> Vec<usize> {
         let mut told = Vec::new();
         for (field, line) in fields.iter_mut().zip(lines).filter(|(field, _)| has_decimal_comma(field)) {
             let fault = || self.fault("not a number", field, *line).in_file(file);
@@ -436,8 +428,8 @@ impl Column {
     }
 
     /// What is wrong with a field of it.
-    fn fault(&self, problem: &str, field: &str, line: u64) -> ScenarioError {
-        ScenarioError::at([self.path()], problem).found(format!("{field:?}")).in_place(in_column(line, self.place.0))
+    fn fault(&self, problem: &str, field: &str, line: u64) -> ConfigError {
+        ConfigError::at([self.path()], problem).found(format!("{field:?}")).in_place(in_column(line, self.place.0))
     }
 
     /// Which of the values are no numbers, and no quantities like the others, of which the first is given where there
@@ -461,7 +453,7 @@ impl Column {
     }
 
     /// What is wrong with a value that is none of those, beside `first` of them.
-    fn no_number(&self, text: &str, first: Option<Amount>) -> ScenarioError {
+    fn no_number(&self, text: &str, first: Option<Amount>) -> ConfigError {
         let (problem, expected) = match (text.parse::<f64>(), first) {
             (Ok(it), _) if it.is_finite() && number(text).is_none() => {
                 ("larger than anything that is measured", "no more than 1e100")
@@ -477,7 +469,7 @@ impl Column {
                 "a number such as 93.5, with a point; its unit stands in the head, or behind every value",
             ),
         };
-        ScenarioError::at([self.path()], problem).found(format!("{text:?}")).expected(expected)
+        ConfigError::at([self.path()], problem).found(format!("{text:?}")).expected(expected)
     }
 
     /// Takes the values: numbers where all are, quantities where all are of one kind, switches, or words.

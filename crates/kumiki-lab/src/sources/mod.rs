@@ -11,9 +11,10 @@ use kumiki_octets::text::counted;
 use serde_json::Value;
 
 use crate::experiment::SampleOf;
-use crate::refusal::{CUT_OFF, json_words};
 use crate::rows::{MEASURED, Output, OutputError, Parameter, QUEUE_PARTS, Row, Scope, read_rows};
-use crate::scenario::{ScenarioError, ScenarioErrors, is_word, nearest};
+use crate::scenario::{ConfigError, is_word, nearest};
+use kumiki_config::errors::ConfigErrors;
+use kumiki_config::refusal::{CUT_OFF, json_words};
 
 mod column;
 mod condition;
@@ -126,13 +127,13 @@ impl Source {
     ///
     /// # Errors
     ///
-    /// [`ScenarioError`] where there is nothing, where rows cannot be read, or a file is damaged: with its line, and
+    /// [`ConfigError`] where there is nothing, where rows cannot be read, or a file is damaged: with its line, and
     /// its column where it is about one.
-    pub fn open(argument: &str, columns: &[(String, String)]) -> Result<Self, ScenarioError> {
+    pub fn open(argument: &str, columns: &[(String, String)]) -> Result<Self, ConfigError> {
         let (name, path) = named(argument);
         if path.is_empty() {
             let problem = format!("{argument:?} names no place");
-            return Err(ScenarioError::new(problem).expected(format!("{RESULT}, or NAME= and one of them")));
+            return Err(ConfigError::new(problem).expected(format!("{RESULT}, or NAME= and one of them")));
         }
         let place = Path::new(path);
         let stem = || {
@@ -144,16 +145,16 @@ impl Source {
             match &content {
                 Content::Results { rows, failed, .. } if rows.is_empty() && !failed.is_empty() => {
                     return Err(
-                        ScenarioError::new("all of its points have failed, so there is no result in it").in_file(path)
+                        ConfigError::new("all of its points have failed, so there is no result in it").in_file(path)
                     );
                 }
                 Content::Results { .. } | Content::Measured(_) => content,
             }
         } else {
             if place.extension().is_some_and(|it| it == "toml") && place.is_file() {
-                return Err(ScenarioError::new("a scenario, and no result").in_file(path).expected(RESULT));
+                return Err(ConfigError::new("a scenario, and no result").in_file(path).expected(RESULT));
             }
-            let text = crate::scenario::error::read_file(place)?;
+            let text = kumiki_config::error::read_file(place)?;
             Self::of_csv(path, &text, columns)?.content
         };
         Ok(Self { name: name.map_or_else(stem, str::to_owned), path: path.to_owned(), content })
@@ -186,8 +187,8 @@ impl Source {
     ///
     /// # Errors
     ///
-    /// [`ScenarioError`] where it is damaged, with its line.
-    pub fn of_csv(file: &str, text: &str, columns: &[(String, String)]) -> Result<Self, ScenarioError> {
+    /// [`ConfigError`] where it is damaged, with its line.
+    pub fn of_csv(file: &str, text: &str, columns: &[(String, String)]) -> Result<Self, ConfigError> {
         let (measured, mut faults) = Self::of_damaged_csv(file, text, columns)?;
         if !faults.is_empty()
             && let Content::Measured(measured) = &measured.content
@@ -202,12 +203,12 @@ impl Source {
     ///
     /// # Errors
     ///
-    /// [`ScenarioError`] where nothing can be made of it, as of a file without heads.
+    /// [`ConfigError`] where nothing can be made of it, as of a file without heads.
     pub(crate) fn of_damaged_csv(
         file: &str,
         text: &str,
         columns: &[(String, String)],
-    ) -> Result<(Self, ScenarioErrors), ScenarioError> {
+    ) -> Result<(Self, ConfigErrors), ConfigError> {
         let stem = Path::new(file).file_stem().map_or_else(|| file.to_owned(), |it| it.to_string_lossy().into_owned());
         let (measured, faults) = Measured::parse(file, text, columns)?;
         Ok((Self { name: stem, path: file.to_owned(), content: Content::Measured(measured) }, faults))
@@ -219,7 +220,7 @@ impl Source {
     /// # Errors
     ///
     /// As [`Source::open`], and where a name of its own is that of another, too.
-    pub fn open_all(arguments: &[String], columns: &[(String, String)]) -> Result<Vec<Self>, ScenarioError> {
+    pub fn open_all(arguments: &[String], columns: &[(String, String)]) -> Result<Vec<Self>, ConfigError> {
         let sources = arguments.iter().map(|argument| Self::open(argument, columns));
         let mut sources: Vec<Self> = sources.collect::<Result<_, _>>()?;
         let names: Vec<String> = sources.iter().map(|source| source.name.clone()).collect();
@@ -244,7 +245,7 @@ impl Source {
             if let Some((at, _)) = sources.iter().enumerate().find(is_so_called) {
                 let other = arguments.get(at).map_or("", String::as_str);
                 let problem = format!("{own:?} is what {other} is called, too");
-                return Err(ScenarioError::new(problem).in_file(argument).expected("a name for each"));
+                return Err(ConfigError::new(problem).in_file(argument).expected("a name for each"));
             }
         }
         Ok(sources)
@@ -377,10 +378,10 @@ impl Source {
     }
 
     /// That every value of it is a number, as far as measurements have it.
-    pub(crate) fn check_numbers(&self, found: &FoundColumn) -> Result<(), ScenarioError> {
+    pub(crate) fn check_numbers(&self, found: &FoundColumn) -> Result<(), ConfigError> {
         match &self.content {
             Content::Measured(measured) => {
-                let mut faults = ScenarioErrors::default();
+                let mut faults = ConfigErrors::default();
                 let _ = measured.no_numbers(&self.path, &found.name, &mut faults);
                 faults.all().map_or(Ok(()), Err)
             }
@@ -388,7 +389,7 @@ impl Source {
                 let cells = rows.iter().filter_map(|row| row.cell(&found.name));
                 let is_word = |cell: &Parameter| matches!(cell, Parameter::Text(_) | Parameter::Switch(_));
                 match cells.into_iter().find(is_word) {
-                    Some(cell) => Err(ScenarioError::at([&found.name], "not a number")
+                    Some(cell) => Err(ConfigError::at([&found.name], "not a number")
                         .found(format!("{:?}", cell.to_string()))
                         .in_file(&self.path)),
                     None => Ok(()),
@@ -399,7 +400,7 @@ impl Source {
 
     /// The same where most of the values that measurements have of it are numbers, and so are to be all: of words each
     /// is a name.
-    pub(crate) fn check_most_numbers(&self, found: &FoundColumn) -> Result<(), ScenarioError> {
+    pub(crate) fn check_most_numbers(&self, found: &FoundColumn) -> Result<(), ConfigError> {
         match &self.content {
             Content::Measured(measured) if measured.is_of_numbers(&found.name) => self.check_numbers(found),
             Content::Measured(_) | Content::Results { .. } => Ok(()),
@@ -408,7 +409,7 @@ impl Source {
 
     /// That measurements which say what each is about, as a file of values over time does, say it in words that such a
     /// file has, as far as most of them do.
-    pub(crate) fn check_scopes(&self) -> Result<(), ScenarioError> {
+    pub(crate) fn check_scopes(&self) -> Result<(), ConfigError> {
         match &self.content {
             Content::Measured(measured) => measured.foreign_scopes(&self.path, &scopes()).all().map_or(Ok(()), Err),
             Content::Results { .. } => Ok(()),
@@ -417,7 +418,7 @@ impl Source {
 
     /// Takes what of a column of measurements is no number for empty fields, and adds each to `faults`; their lines.
     /// What is there may have another name then.
-    pub(crate) fn leave_numbers(&mut self, found: &FoundColumn, faults: &mut ScenarioErrors) -> Vec<usize> {
+    pub(crate) fn leave_numbers(&mut self, found: &FoundColumn, faults: &mut ConfigErrors) -> Vec<usize> {
         match &mut self.content {
             Content::Measured(measured) => measured.leave_numbers(&self.path, &found.name, faults),
             Content::Results { .. } => Vec::new(),
@@ -441,20 +442,20 @@ impl Source {
     }
 
     /// A fault of the head of a column of measurements, which messages call as it stands there.
-    pub(crate) fn of_head(&self, name: &str, problem: &str) -> ScenarioError {
+    pub(crate) fn of_head(&self, name: &str, problem: &str) -> ConfigError {
         let head = match &self.content {
             Content::Measured(measured) => measured.head(name),
             Content::Results { .. } => None,
         };
         match head {
-            Some((place, path)) => ScenarioError::at([path], problem).in_place(place).in_file(&self.path),
-            None => ScenarioError::at([name], problem).in_file(&self.path),
+            Some((place, path)) => ConfigError::at([path], problem).in_place(place).in_file(&self.path),
+            None => ConfigError::at([name], problem).in_file(&self.path),
         }
     }
 
     /// That each of `names`, which count as runs, is something that is varied or a column in one of `sources`, as
     /// `--over` has them.
-    pub(crate) fn check_over(sources: &[Self], names: &[String]) -> Result<(), ScenarioError> {
+    pub(crate) fn check_over(sources: &[Self], names: &[String]) -> Result<(), ConfigError> {
         for name in names {
             // `find` knows the load and the flow of rows, too.
             if sources.iter().any(|source| source.find(name).is_some()) {
@@ -463,13 +464,13 @@ impl Source {
             let mut known: Vec<&str> = sources.iter().flat_map(Self::keys).collect();
             known.sort_unstable();
             known.dedup();
-            return Err(ScenarioError::unknown(["--over"], "varied name", name, &known));
+            return Err(ConfigError::unknown(["--over"], "varied name", name, &known));
         }
         Ok(())
     }
 
     /// That no column of measurements would tell points apart as another source does, if its unit were known.
-    pub(crate) fn check_units(sources: &[Self]) -> Result<(), ScenarioError> {
+    pub(crate) fn check_units(sources: &[Self]) -> Result<(), ConfigError> {
         for (place, source) in sources.iter().enumerate() {
             for (stem, _) in source.keys().into_iter().filter_map(|name| source.unknown_unit(name)) {
                 let stem = as_name(stem);
@@ -511,7 +512,7 @@ impl Source {
     }
 
     /// That it has no value called `wanted`: which it has.
-    pub(crate) fn lacks(&self, wanted: &str) -> ScenarioError {
+    pub(crate) fn lacks(&self, wanted: &str) -> ConfigError {
         let keys = self.keys();
         if let (stem, Some(_)) = column::split(wanted)
             && self.is_measured()
@@ -519,7 +520,7 @@ impl Source {
         {
             let problem = format!("the column {stem:?} has no unit");
             let expected = format!("a head with one, such as {}", head(wanted));
-            return ScenarioError::new(problem).in_file(&self.path).expected(expected);
+            return ConfigError::new(problem).in_file(&self.path).expected(expected);
         }
         let misread = self.keys().into_iter().find_map(|name| Some((name, self.unknown_unit(name)?)));
         if let Some((name, (_, unit))) = misread.filter(|(_, (stem, _))| {
@@ -530,7 +531,7 @@ impl Source {
             return self.of_head(name, &format!("unknown unit {unit:?}")).expected(expected);
         }
         let what = if self.is_measured() { "column" } else { "value of the rows" };
-        let fault = ScenarioError::new(format!("no {what} is called {wanted:?}")).in_file(&self.path);
+        let fault = ConfigError::new(format!("no {what} is called {wanted:?}")).in_file(&self.path);
         let many = self.of_many(wanted);
         let mut known: Vec<&str> = keys;
         if !many.is_empty() {
@@ -729,13 +730,13 @@ fn named(argument: &str) -> (Option<&str>, &str) {
     named.map_or((None, argument), |(name, path)| (Some(name), path))
 }
 
-fn rows(directory: &Path) -> Result<Vec<Row>, ScenarioError> {
+fn rows(directory: &Path) -> Result<Vec<Row>, ConfigError> {
     let path = directory.join(Output::ROWS_JSONL);
     if !path.is_file() {
         let shown = directory.display().to_string();
         let is_shard = directory.join(Output::JOURNAL).is_file();
         let problem = if is_shard { "only a journal: an interrupted run, or a shard" } else { "no rows.jsonl in it" };
-        let fault = ScenarioError::new(problem).in_file(&shown);
+        let fault = ConfigError::new(problem).in_file(&shown);
         return Err(if is_shard {
             fault.expected("the directory of a whole result; --resume ends a run, `kumiki merge` makes one of shards")
         } else {
@@ -748,18 +749,18 @@ fn rows(directory: &Path) -> Result<Vec<Row>, ScenarioError> {
             let words = json_words(&source.source);
             // What is wrong with a value says itself what is right.
             let is_value = source.source.is_data() && words != CUT_OFF;
-            let fault = ScenarioError::new(words).in_file(&path.display().to_string()).in_place(place);
+            let fault = ConfigError::new(words).in_file(&path.display().to_string()).in_place(place);
             if is_value {
                 fault
             } else {
                 fault.expected("a whole row in each line, as it was written; run it again with --force")
             }
         } else {
-            ScenarioError::new(why.to_string())
+            ConfigError::new(why.to_string())
         }
     })?;
     if read.is_empty() {
-        return Err(ScenarioError::new("no rows in it").in_file(&path.display().to_string()).expected(RESULT));
+        return Err(ConfigError::new("no rows in it").in_file(&path.display().to_string()).expected(RESULT));
     }
     Ok(read)
 }
@@ -771,14 +772,14 @@ fn first_points(run: Option<&Value>) -> Vec<toml::Table> {
     texts.filter_map(|text| text.parse().ok()).collect()
 }
 
-fn run(directory: &Path) -> Result<Option<Value>, ScenarioError> {
+fn run(directory: &Path) -> Result<Option<Value>, ConfigError> {
     let path = directory.join(Output::RUN);
     if !path.is_file() {
         return Ok(None);
     }
-    let text = crate::scenario::error::read_file(&path)?;
+    let text = kumiki_config::error::read_file(&path)?;
     serde_json::from_str(&text).map(Some).map_err(|why| {
-        ScenarioError::new(why.to_string())
+        ConfigError::new(why.to_string())
             .in_file(&path.display().to_string())
             .in_place(crate::scenario::ErrorPlace::Line(why.line(), why.column()))
     })

@@ -8,7 +8,7 @@
 //! In virtual time the same seed gives the same result, so runs that were not varied have no spread, and a spread of
 //! zero says nothing about confidence. [`Summary::text`] therefore never prints a half width of zero.
 
-use crate::quantity::Share;
+use kumiki_config::quantity::Share;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 #[cfg(test)]

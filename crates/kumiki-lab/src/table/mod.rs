@@ -8,8 +8,8 @@
 
 use comfy_table::{CellAlignment, ContentArrangement, TableStyle, presets};
 
-use crate::shown;
 use crate::stats::{Summary, written};
+use kumiki_config::shown;
 
 #[cfg(test)]
 mod tests;

@@ -17,7 +17,7 @@ use kumiki_octets::{Message, Pattern};
 use super::gaps::Gaps;
 use super::sink::first_wrong;
 use super::{LISTEN, Opening, STACK, Times, Transfer, accept, connect, handle, in_turn, listen, taken};
-use crate::quantity::{Distribution, Octets};
+use kumiki_config::quantity::{Distribution, Octets};
 
 /// Octets of the length that each request begins with.
 pub const HEADER_LEN: u32 = 8;

@@ -17,7 +17,7 @@ use kumiki_graph::{
 use kumiki_octets::{Message, Pattern};
 
 use super::{Bell, Opening, STACK, Transfer, TransferEvent, connect, handle, in_turn, taken};
-use crate::quantity::{Distribution, Octets};
+use kumiki_config::quantity::{Distribution, Octets};
 
 /// What a [`Source`] does.
 #[derive(Clone, Debug)]

@@ -19,7 +19,7 @@ use kumiki_wire::inet::rtp::Header;
 
 use super::rtp::{self, Media};
 use super::{Opening, STACK, Transfer, connect, handle, in_turn};
-use crate::quantity::Distribution;
+use kumiki_config::quantity::Distribution;
 
 /// Octets that each datagram, or the payload of each packet of RTP, begins with: its number, and the time in
 /// nanoseconds, each of eight octets, most significant first.

@@ -7,12 +7,12 @@ use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use kumiki_wire::atm::cell::Vc;
 
 use kumiki_atm::llc_snap::{self, LlcSnap};
+use kumiki_config::quantity::Distribution;
 use kumiki_graph::{Address, DeviceId, Duration, Graph, Instant, Quality, Service, Tapped, TaskId};
 use kumiki_inet::ip::{self, Ip, Neighbours};
 use kumiki_inet::tcp::{Tcp, defaults};
 use kumiki_io::executor::{Executor, ExecutorEnd, Pace, Plug as ExecutorPlug, Uneven};
 use kumiki_io::{Clock, ManualClock, RealClock};
-use kumiki_lab::quantity::Distribution;
 use kumiki_lab::workload::{Opening, Sink, SinkConfig, Source, SourceConfig, Transfer};
 use kumiki_link::atm::{Sar, SarConfig, Slots, sar};
 use kumiki_link::{Carrier, DropTail, Element, Hold, Impaired, Impairment, Loss, Rate, Serial, SerialConfig, Wire};

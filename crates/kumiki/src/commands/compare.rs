@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use kumiki_lab::compare::{Allowance, Comparison, Options};
 use kumiki_lab::figure::Figure;
 use kumiki_lab::rows::Scope;
-use kumiki_lab::scenario::ScenarioError;
+use kumiki_lab::scenario::ConfigError;
 use kumiki_lab::sources::{Condition, Source};
 use kumiki_lab::stats::Level;
 use kumiki_lab::table::{Layout, Lines};
@@ -136,7 +136,7 @@ pub(super) fn run(args: &CompareArgs) -> Result<(), Stop> {
     if let Some(path) = &args.out {
         let figures = comparison.figures();
         if figures.is_empty() {
-            let fault = ScenarioError::new(
+            let fault = ConfigError::new(
                 "no figure: no point has the value in two results, or there are too many and none has a number to go by",
             );
             return Err(fault.expected("--x with the name of what is varied").into());

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use kumiki_lab::refusal::json_words;
+use kumiki_config::refusal::json_words;
 use kumiki_lab::rows::Output;
 use kumiki_lab::scenario::Document;
 use serde_json::Value;

@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use kumiki_lab::refusal::unnumbered;
+use kumiki_config::refusal::unnumbered;
 
 use crate::commands::{lines_shown, shown};
 

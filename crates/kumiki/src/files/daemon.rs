@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
+use kumiki_config::quantity::Octets;
 use kumiki_filetransfer::files::Passwords;
 use kumiki_filetransfer::osi::{
     self, CallUserData, Carrier, Circuit, Daemon, Listen, Names, Oid, Reload, Selector, Sels, ServedProtocol, Title,
     X121,
 };
 use kumiki_filetransfer::url;
-use kumiki_lab::quantity::Octets;
 use kumiki_live::logbook::Logbook;
 use kumiki_live::walls::{Access, Calls, Needs, above, raise};
 use kumiki_live::{Duration, LiveError, OutputFormat, place, refusal};

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use kumiki_config::quantity::Octets;
 use kumiki_filetransfer::osi::{Call, Calls, ContentsType, FunctionalUnits, Operation, PutMode, Settings, StringClass};
 use kumiki_filetransfer::url::Url;
-use kumiki_lab::quantity::Octets;
 use kumiki_live::unguessable;
 
 use crate::commands::Stop;

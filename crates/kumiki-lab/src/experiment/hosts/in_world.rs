@@ -9,7 +9,7 @@ use kumiki_sim::{Host, HostId, Plug, World};
 use super::{Built, Plan, build};
 use crate::capture::{Captured, Layers};
 use crate::experiment::Options;
-use crate::experiment::fault::{ScenarioError, fault, unknown};
+use crate::experiment::fault::{ConfigError, fault, unknown};
 use crate::experiment::power::Power;
 use crate::experiment::programs::Programs;
 use crate::experiment::protocols::{self, NodePlace};
@@ -24,7 +24,7 @@ pub(in crate::experiment) fn profiles_by_host(
     profiles: &BTreeMap<String, Profile>,
     seed: u64,
     most_waiting: Option<u32>,
-) -> Result<BTreeMap<String, Profile>, ScenarioError> {
+) -> Result<BTreeMap<String, Profile>, ConfigError> {
     let of_host = |(name, spec): (&String, &scenario::Host)| {
         let profile = profiles.get(spec.profile_name())?;
         // What the scenario says of a price does not vary.
@@ -60,7 +60,7 @@ impl HostsPlan<'_> {
         (name, spec): (&str, &scenario::Host),
         life: u64,
         is_real: bool,
-    ) -> Result<(Host, BTreeMap<String, DeviceId>, Captured), ScenarioError> {
+    ) -> Result<(Host, BTreeMap<String, DeviceId>, Captured), ConfigError> {
         let profile = self.by_host.get(name).ok_or_else(|| {
             let known: Vec<&str> = self.profiles.keys().map(String::as_str).collect();
             unknown(&["host", name, "profile"], "profile", spec.profile_name(), &known)
@@ -98,8 +98,8 @@ impl HostsInWorld {
     /// Puts all hosts of `plan` into `world`.
     ///
     /// # Errors
-    /// A [`ScenarioError`] whose path begins at the top of the scenario.
-    pub(in crate::experiment) fn add(plan: &mut HostsPlan<'_>, world: &mut World) -> Result<Self, ScenarioError> {
+    /// A [`ConfigError`] whose path begins at the top of the scenario.
+    pub(in crate::experiment) fn add(plan: &mut HostsPlan<'_>, world: &mut World) -> Result<Self, ConfigError> {
         let scenario = plan.scenario;
         let powers = scenario.power()?;
         let mut added = Self::default();
@@ -122,7 +122,7 @@ impl HostsInWorld {
         real: &Real,
         power: &[(Duration, bool)],
         all: &BTreeMap<String, scenario::Host>,
-    ) -> Result<(), ScenarioError> {
+    ) -> Result<(), ConfigError> {
         let (device, host) = real::on_ethernet(name, spec, real).map_err(|fault| fault.under(&["host", name]))?;
         if !power.is_empty() {
             let problem = "nothing of it is emulated, so no event takes its power";
@@ -140,7 +140,7 @@ impl HostsInWorld {
         power: &[(Duration, bool)],
         plan: &mut HostsPlan<'_>,
         world: &mut World,
-    ) -> Result<(), ScenarioError> {
+    ) -> Result<(), ConfigError> {
         let stand_in = given.real.as_ref().map(|it| real::stand_in(name, given, it));
         let stand_in = stand_in.transpose().map_err(|fault| fault.under(&["host", name]))?;
         let is_real = stand_in.is_some();
@@ -168,7 +168,7 @@ impl HostsInWorld {
     }
 
     /// Takes note of when nodes are set otherwise.
-    fn set_nodes(&mut self, scenario: &Scenario) -> Result<(), ScenarioError> {
+    fn set_nodes(&mut self, scenario: &Scenario) -> Result<(), ConfigError> {
         for set in scenario.settings_of_nodes()? {
             if let (Some(host), Some(id)) = (scenario.host.get(set.host), self.ids.get(set.host)) {
                 let config = protocols::tcp(&set.settings, NodePlace { host, below: &[], trace: false });
@@ -181,7 +181,7 @@ impl HostsInWorld {
 }
 
 /// Every access point that was asked for by name must be there.
-fn check_captures(layers: &Layers, captured: &[Captured]) -> Result<(), ScenarioError> {
+fn check_captures(layers: &Layers, captured: &[Captured]) -> Result<(), ConfigError> {
     let Layers::Named(names) = layers else {
         return Ok(());
     };

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 
 use kumiki_graph::Address;
 
-use super::super::fault::{ScenarioError, fault, unknown};
+use super::super::fault::{ConfigError, fault, unknown};
 use super::super::{hosts, protocols};
 use crate::scenario::Host;
 
 /// `host.node`, both of which there must be.
-pub(super) fn place(text: &str, key: &str, hosts: &BTreeMap<String, Host>) -> Result<(String, String), ScenarioError> {
+pub(super) fn place(text: &str, key: &str, hosts: &BTreeMap<String, Host>) -> Result<(String, String), ConfigError> {
     let path = [key];
     let Some((host, node)) = text.split_once('.') else {
         return Err(fault(&path, format!("\"{text}\" names no node; write host.node")));
@@ -31,7 +31,7 @@ pub(super) fn address(
     (host, program): &(String, String),
     plug: Option<&str>,
     hosts: &BTreeMap<String, Host>,
-) -> Result<Address, ScenarioError> {
+) -> Result<Address, ConfigError> {
     let device = plug.and_then(|plug| plug.split_once('.')).map(|(_, device)| device.to_owned());
     let missing = || {
         let problem =

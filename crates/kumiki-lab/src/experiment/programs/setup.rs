@@ -7,13 +7,12 @@ use kumiki_graph::{Address, Duration, Quality};
 use kumiki_octets::Pattern;
 use kumiki_octets::text::counted;
 
-use super::super::fault::{ScenarioError, quantity, unknown};
+use super::super::fault::{ConfigError, quantity, unknown};
 use super::super::load::{Kind, Load};
 use super::super::protocols::COALESCE;
 use super::addresses::at_port;
 use super::{Programs, RTP, TSAP_PORT, drawn, octets, time, wrong};
 use crate::profile::{self, Profile};
-use crate::quantity::{self, Distribution, Octets};
 use crate::scenario::Workload;
 use crate::workload::rpc::HEADER_LEN as HEADER;
 use crate::workload::rtp::{self, Media};
@@ -23,6 +22,7 @@ use crate::workload::{
     RpcClient, RpcClientConfig, RpcServer, RpcServerConfig, Sink, SinkConfig, Source, SourceConfig, Transfer, UdpSink,
     UdpSinkConfig, UdpSource, UdpSourceConfig, Wait,
 };
+use kumiki_config::quantity::{self, Distribution, Octets};
 
 /// The payload type of MPEG-2 transport streams (RFC 3551).
 const MP2T: u8 = 33;
@@ -55,7 +55,7 @@ struct Writer<'a> {
 }
 
 /// An address of IP.
-fn ip(key: &str, address: &Address) -> Result<IpAddr, ScenarioError> {
+fn ip(key: &str, address: &Address) -> Result<IpAddr, ConfigError> {
     address.ip().ok_or_else(|| wrong(key, "this load goes over IP, and here is none"))
 }
 
@@ -63,8 +63,8 @@ impl Setup<'_> {
     /// The programs of the load.
     ///
     /// # Errors
-    /// A [`ScenarioError`] whose path begins at the keys of the load.
-    pub(super) fn programs(&self) -> Result<Programs, ScenarioError> {
+    /// A [`ConfigError`] whose path begins at the keys of the load.
+    pub(super) fn programs(&self) -> Result<Programs, ConfigError> {
         let mut programs = Programs::default();
         match self.load.kind {
             Kind::Stream => self.stream(&mut programs)?,
@@ -122,7 +122,7 @@ impl Setup<'_> {
         self.workload.sessions.saturating_mul(writers).max(1)
     }
 
-    fn stream(&self, programs: &mut Programs) -> Result<(), ScenarioError> {
+    fn stream(&self, programs: &mut Programs) -> Result<(), ConfigError> {
         let (workload, load) = (self.workload, self.load);
         let quality = quality(workload)?;
         let size = drawn::<Octets>("size", workload.size.as_ref())?;
@@ -163,7 +163,7 @@ impl Setup<'_> {
         Ok(())
     }
 
-    fn file(&self, programs: &mut Programs) -> Result<(), ScenarioError> {
+    fn file(&self, programs: &mut Programs) -> Result<(), ConfigError> {
         let (workload, load) = (self.workload, self.load);
         let ([from], [local]) = (load.from.as_slice(), self.locals.as_slice()) else {
             return Err(wrong("from", "a file comes from one host"));
@@ -204,7 +204,7 @@ impl Setup<'_> {
         Ok(())
     }
 
-    fn units(&self, programs: &mut Programs) -> Result<(), ScenarioError> {
+    fn units(&self, programs: &mut Programs) -> Result<(), ConfigError> {
         let (workload, load) = (self.workload, self.load);
         let media = self.media()?;
         self.check_datagram(media)?;
@@ -246,7 +246,7 @@ impl Setup<'_> {
     }
 
     /// A datagram has room for what counts it, be it the last one of a frame.
-    fn check_datagram(&self, media: Option<Media>) -> Result<(), ScenarioError> {
+    fn check_datagram(&self, media: Option<Media>) -> Result<(), ConfigError> {
         let number = u32::try_from(HEADER_LEN).unwrap_or(u32::MAX) + media.map_or(0, |_| rtp::LEN);
         let most = kumiki_inet::udp::MAX_DATA;
         if !(number..=most).contains(&self.message) {
@@ -265,7 +265,7 @@ impl Setup<'_> {
     }
 
     /// How fast datagrams are sent.
-    fn rate(&self) -> Result<quantity::Rate, ScenarioError> {
+    fn rate(&self) -> Result<quantity::Rate, ConfigError> {
         let Workload { kind, rate, .. } = self.workload;
         let missing =
             || wrong("kind", format!("{kind} sends at a constant rate; give `rate`, such as rate = \"10 Mb/s\""));
@@ -277,7 +277,7 @@ impl Setup<'_> {
     }
 
     /// Times of sending and of silence, where this load of datagrams has such.
-    fn bursts(&self, rate: quantity::Rate, media: Option<Media>) -> Result<Option<Bursts>, ScenarioError> {
+    fn bursts(&self, rate: quantity::Rate, media: Option<Media>) -> Result<Option<Bursts>, ConfigError> {
         /// So many bursts may begin and end from one datagram to the next: each is drawn, though nothing leaves in most
         /// of them.
         const MOST: u64 = 1000;
@@ -304,7 +304,7 @@ impl Setup<'_> {
     }
 
     /// What packets of RTP are of, where this load sends such.
-    fn media(&self) -> Result<Option<Media>, ScenarioError> {
+    fn media(&self) -> Result<Option<Media>, ConfigError> {
         let workload = self.workload;
         if workload.kind != RTP {
             return Ok(None);
@@ -322,7 +322,7 @@ impl Setup<'_> {
         Ok(Some(Media { payload_type, frame, playout: playout.unwrap_or(PLAYOUT) }))
     }
 
-    fn rpc(&self, programs: &mut Programs) -> Result<(), ScenarioError> {
+    fn rpc(&self, programs: &mut Programs) -> Result<(), ConfigError> {
         let workload = self.workload;
         if self.message < HEADER {
             let problem = format!("{}, the length of the response included", counted(self.message, "octet"));
@@ -362,7 +362,7 @@ impl Setup<'_> {
         Ok(())
     }
 
-    fn ping(&self, programs: &mut Programs) -> Result<(), ScenarioError> {
+    fn ping(&self, programs: &mut Programs) -> Result<(), ConfigError> {
         let workload = self.workload;
         if workload.sessions != 1 {
             return Err(wrong("sessions", "one ping asks one host"));
@@ -396,7 +396,7 @@ impl Setup<'_> {
     }
 }
 
-fn quality(workload: &Workload) -> Result<Quality, ScenarioError> {
+fn quality(workload: &Workload) -> Result<Quality, ConfigError> {
     let buffer = workload.socket_buffer.as_ref().map(|text| {
         let octets = quantity::<Octets>(&["socket_buffer"], text)?.count();
         u32::try_from(octets).ok().filter(|octets| (1..=1 << 30).contains(octets)).ok_or_else(|| {

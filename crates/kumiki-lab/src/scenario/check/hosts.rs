@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::error::ScenarioError;
 use super::super::{Graph, Host, Scenario, ends};
+use kumiki_config::error::ConfigError;
 
-pub(super) fn graph(scenario: &Scenario, name: &str, host: &Host) -> Result<(), ScenarioError> {
+pub(super) fn graph(scenario: &Scenario, name: &str, host: &Host) -> Result<(), ConfigError> {
     let Some(graph) = &host.graph else {
-        return Err(ScenarioError::at(["host", name], "the key \"graph\" is missing")
+        return Err(ConfigError::at(["host", name], "the key \"graph\" is missing")
             .expected("the layers, uppermost first, such as [\"ttcp\", \"tcp\", \"ip\", \"atm0\"]"));
     };
     let path = ["host", name, "graph"];
@@ -16,27 +16,24 @@ pub(super) fn graph(scenario: &Scenario, name: &str, host: &Host) -> Result<(), 
         Graph::Chain(names) => {
             if names.is_empty() {
                 let expected = "the layers, uppermost first, such as [\"ttcp\", \"tcp\", \"ip\", \"atm0\"]";
-                return Err(ScenarioError::at(path, "a graph without layers").expected(expected));
+                return Err(ConfigError::at(path, "a graph without layers").expected(expected));
             }
             if names.iter().any(|name| name.trim().is_empty()) {
                 let problem = "a layer with an empty name";
-                return Err(ScenarioError::at(path, problem).expected("the name of a layer, or of a device at the end"));
+                return Err(ConfigError::at(path, problem).expected("the name of a layer, or of a device at the end"));
             }
             let unique: BTreeSet<&String> = names.iter().collect();
             if unique.len() < names.len() {
                 let twice =
                     names.iter().enumerate().find(|(i, name)| names.iter().take(*i).any(|earlier| earlier == *name));
                 let twice = twice.map_or("", |(_, name)| name.as_str());
-                return Err(ScenarioError::at(path, format!("the layer {twice:?} is there twice"))
+                return Err(ConfigError::at(path, format!("the layer {twice:?} is there twice"))
                     .expected(format!("a name of its own for each, and [host.{name}.kind] for what they are")));
             }
         }
         Graph::Below(_) => {
             if let Some(round) = round(graph) {
-                return Err(ScenarioError::at(
-                    path,
-                    format!("layers that stand on themselves: {}", round.join(" on ")),
-                ));
+                return Err(ConfigError::at(path, format!("layers that stand on themselves: {}", round.join(" on "))));
             }
         }
     }
@@ -45,7 +42,7 @@ pub(super) fn graph(scenario: &Scenario, name: &str, host: &Host) -> Result<(), 
             if !nodes.contains(&key.as_str()) {
                 let path = ["host", name, section, key.as_str()];
                 let path = path.into_iter().filter(|part| !part.is_empty());
-                let unknown = || ScenarioError::unknown(path, "layer", key, &nodes);
+                let unknown = || ConfigError::unknown(path, "layer", key, &nodes);
                 return Err(ends::not_needed(scenario, name, key).unwrap_or_else(unknown));
             }
         }
@@ -90,7 +87,7 @@ fn dotted(text: &str) -> Option<String> {
 }
 
 /// No two interfaces have one address: easily so where a host is `like` another, and then nothing arrives.
-pub(in crate::scenario) fn addresses(scenario: &Scenario) -> Result<(), ScenarioError> {
+pub(in crate::scenario) fn addresses(scenario: &Scenario) -> Result<(), ConfigError> {
     let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
     for (host, spec) in &scenario.host {
         // What else has an address, by mistake, is told by whoever reads its settings.
@@ -108,12 +105,12 @@ pub(in crate::scenario) fn addresses(scenario: &Scenario) -> Result<(), Scenario
                 };
                 if let Some(fault) = dotted(address) {
                     return Err(
-                        ScenarioError::at(path, fault).expected("four numbers from 0 to 255, such as \"10.0.0.1/24\"")
+                        ConfigError::at(path, fault).expected("four numbers from 0 to 255, such as \"10.0.0.1/24\"")
                     );
                 }
                 if let Some(first) = seen.insert(address, host) {
                     let problem = format!("hosts {first} and {host} have the same address, {address}");
-                    return Err(ScenarioError::at(path, problem)
+                    return Err(ConfigError::at(path, problem)
                         .of_topology()
                         .expected("an address of its own for each"));
                 }

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use kumiki_link::Impairment;
 
-use super::super::error::ScenarioError;
 use super::super::{Graph, Scenario, network};
 use crate::medium;
+use kumiki_config::error::ConfigError;
 
 /// The ends of the lines and rings that have been looked at.
 #[derive(Default)]
@@ -14,7 +14,7 @@ pub(super) struct PluggedEnds<'a>(BTreeSet<&'a String>);
 
 impl<'a> PluggedEnds<'a> {
     /// Those of the lines of `scenario`, which can be read.
-    pub(super) fn add_lines(&mut self, scenario: &'a Scenario) -> Result<(), ScenarioError> {
+    pub(super) fn add_lines(&mut self, scenario: &'a Scenario) -> Result<(), ConfigError> {
         for (name, line) in &scenario.link {
             self.add(scenario, ["link", name], &line.ends)?;
             let read = line.line().and_then(|it| {
@@ -31,11 +31,11 @@ impl<'a> PluggedEnds<'a> {
     }
 
     /// Those of its rings.
-    pub(super) fn add_rings(&mut self, scenario: &'a Scenario) -> Result<(), ScenarioError> {
+    pub(super) fn add_rings(&mut self, scenario: &'a Scenario) -> Result<(), ConfigError> {
         for (name, ring) in &scenario.ring {
             self.add(scenario, ["ring", name], &ring.ends)?;
             if ring.ends.len() < 2 {
-                let fault = ScenarioError::at(["ring", name, "ends"], "nobody to speak to");
+                let fault = ConfigError::at(["ring", name, "ends"], "nobody to speak to");
                 return Err(fault.expected("at least two stations"));
             }
             let read = ring.ring().and_then(|it| toward(it.impairment(), &ring.ends));
@@ -45,12 +45,7 @@ impl<'a> PluggedEnds<'a> {
     }
 
     /// The ends of one of them, on which no other ends.
-    fn add(
-        &mut self,
-        scenario: &Scenario,
-        [section, name]: [&str; 2],
-        ends: &'a [String],
-    ) -> Result<(), ScenarioError> {
+    fn add(&mut self, scenario: &Scenario, [section, name]: [&str; 2], ends: &'a [String]) -> Result<(), ConfigError> {
         for (number, end) in ends.iter().enumerate() {
             let number = number.to_string();
             let path = [section, name, "ends", number.as_str()];
@@ -63,14 +58,14 @@ impl<'a> PluggedEnds<'a> {
     }
 
     /// On each device of a host ends one of them.
-    pub(super) fn check_devices(&self, scenario: &Scenario) -> Result<(), ScenarioError> {
+    pub(super) fn check_devices(&self, scenario: &Scenario) -> Result<(), ConfigError> {
         for (name, host) in &scenario.host {
             let devices = host.graph.as_ref().map(Graph::devices);
             for device in devices.unwrap_or_default() {
                 let end = format!("{name}.{device}");
                 if !self.0.contains(&end) {
                     let problem = format!("no line ends on the device {device:?} of host {name}");
-                    let fault = ScenarioError::at(["host", name, "graph"], problem).of_topology();
+                    let fault = ConfigError::at(["host", name, "graph"], problem).of_topology();
                     return Err(fault.expected(format!("{end:?} among the `ends` of a [link] or a [ring]")));
                 }
             }
@@ -80,14 +75,14 @@ impl<'a> PluggedEnds<'a> {
 }
 
 /// That a line ends where another one does.
-fn occupied(path: &[&str], end: &str) -> ScenarioError {
+fn occupied(path: &[&str], end: &str) -> ConfigError {
     let host = end.split('.').next().unwrap_or(end);
-    let fault = ScenarioError::at(path, "another line ends here already").of_topology();
+    let fault = ConfigError::at(path, "another line ends here already").of_topology();
     fault.expected(format!("a device of its own for each line: another name at the end of the graph of {host}"))
 }
 
 /// That `toward` of what goes wrong is one of `ends`.
-fn toward(impairment: Option<(Option<&str>, Impairment)>, ends: &[String]) -> Result<(), ScenarioError> {
+fn toward(impairment: Option<(Option<&str>, Impairment)>, ends: &[String]) -> Result<(), ConfigError> {
     let (toward, _) = impairment.unwrap_or_default();
     medium::is_end(toward, ends).map_err(|fault| fault.under(&["impair"]))
 }

@@ -2,10 +2,10 @@
 
 use kumiki_settings::HasKeys as _;
 
-use super::super::error::{ScenarioError, nearest};
-use super::super::tree::{Node, Source, Value};
 use super::super::vary::{Axis, fault_at, same};
 use super::super::{Scenario, names};
+use kumiki_config::error::{ConfigError, nearest};
+use kumiki_config::tree::{Node, Source, Value};
 
 /// The keys of a host that are not settings of its nodes.
 const HOST_KEYS: [&str; 9] = ["count", "like", "profile", "prices", "free_below", "paths", "graph", "kind", "real"];
@@ -18,7 +18,7 @@ pub(in crate::scenario) const NAMED: [&str; 5] = ["host", "switch", "link", "rin
 
 /// Every key at the top is one that there is, since what stands under another one is looked for in vain elsewhere; and
 /// each is in the brackets that it needs.
-pub(in crate::scenario) fn sections(source: &Source<'_>) -> Result<(), ScenarioError> {
+pub(in crate::scenario) fn sections(source: &Source<'_>) -> Result<(), ConfigError> {
     let known: Vec<&str> = Scenario::KEYS.iter().map(|key| key.name).collect();
     names::check(source)?;
     for entry in source.root.entries() {
@@ -60,7 +60,7 @@ pub(in crate::scenario) fn sections(source: &Source<'_>) -> Result<(), ScenarioE
 const WITH_LOSS: [&str; 3] = ["link", "ring", "event"];
 
 /// A loss of 1 is everything, where one per cent is meant more often.
-fn losses<'a>(source: &Source<'_>, path: &mut Vec<&'a str>, node: &'a Node) -> Result<(), ScenarioError> {
+fn losses<'a>(source: &Source<'_>, path: &mut Vec<&'a str>, node: &'a Node) -> Result<(), ConfigError> {
     let is_whole =
         |value: &Value| matches!(value, Value::Integer(1)) || matches!(value, Value::Float(share) if *share == 1.0);
     if let Value::List(items) = &node.value {
@@ -80,7 +80,7 @@ fn losses<'a>(source: &Source<'_>, path: &mut Vec<&'a str>, node: &'a Node) -> R
 
 /// A host's own keys are the only ones whose values are no tables, and what a link, a ring or a switch must have may be
 /// misspelt among the settings of its medium; serde cannot say so well.
-pub(in crate::scenario) fn keys(source: &Source<'_>) -> Result<(), ScenarioError> {
+pub(in crate::scenario) fn keys(source: &Source<'_>) -> Result<(), ConfigError> {
     const MEDIUM_KEYS: [&str; 3] = ["ends", "medium", "a setting of the medium"];
     const SWITCH_KEYS: [&str; 3] = ["ports", "kind", "a setting of the switch"];
     let sections: [(&str, &[&str], _); 3] = [
@@ -126,11 +126,11 @@ pub(in crate::scenario) fn values_of(
     path: &[&str],
     table: &Node,
     axes: &[Axis],
-) -> Result<(), ScenarioError> {
+) -> Result<(), ConfigError> {
     for entry in table.entries() {
         let mut path = path.to_vec();
         path.push(&entry.key);
-        let place = |fault: ScenarioError| {
+        let place = |fault: ConfigError| {
             let fault = match source.place(entry.at) {
                 Some(place) => fault.in_place(place),
                 None => fault,
@@ -140,7 +140,7 @@ pub(in crate::scenario) fn values_of(
         let column = |axis: &Axis| axis.names.iter().position(|name| *name == entry.key);
         let Some((axis, column)) = axes.iter().find_map(|axis| Some((axis, column(axis)?))) else {
             let known: Vec<&str> = axes.iter().flat_map(|a| a.names.iter().map(String::as_str)).collect();
-            return Err(place(ScenarioError::unknown(path, "varied name", &entry.key, &known)));
+            return Err(place(ConfigError::unknown(path, "varied name", &entry.key, &known)));
         };
         let values: Vec<&Node> = axis.rows.iter().filter_map(|row| row.get(column)).collect();
         let one = std::slice::from_ref(&entry.node);
@@ -153,7 +153,7 @@ pub(in crate::scenario) fn values_of(
             if !values.iter().any(|known| same(&known.to_toml(), &toml)) {
                 let known: Vec<String> = values.iter().filter_map(|v| v.plain()).collect();
                 let typed = value.plain().unwrap_or_default();
-                return Err(place(ScenarioError::unknown(path, &format!("value of {}", entry.key), &typed, &known)));
+                return Err(place(ConfigError::unknown(path, &format!("value of {}", entry.key), &typed, &known)));
             }
         }
     }

@@ -3,9 +3,9 @@
 use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::error::ScenarioError;
 use super::super::{Graph, Host, Scenario};
 use super::natural;
+use kumiki_config::error::ConfigError;
 
 /// Layers whose frames have MAC addresses.
 const FRAMED: [&str; 2] = ["eth", "fddi"];
@@ -70,7 +70,7 @@ pub(super) fn own_table<'a>(table: &'a mut toml::Table, key: &str) -> Option<&'a
 }
 
 /// Finds all interfaces, and gives each an address that has none.
-pub(super) fn settle(scenario: &mut Scenario) -> Result<Vec<Interface>, ScenarioError> {
+pub(super) fn settle(scenario: &mut Scenario) -> Result<Vec<Interface>, ConfigError> {
     let mut all = interfaces(scenario);
     let networks = Networks::of(scenario, &mut all);
     let mut given = Vec::new();
@@ -109,7 +109,7 @@ pub(super) fn settle(scenario: &mut Scenario) -> Result<Vec<Interface>, Scenario
 }
 
 /// Something finds the addresses of neighbours wherever frames have some.
-pub(super) fn resolved(scenario: &Scenario, all: &[Interface]) -> Result<(), ScenarioError> {
+pub(super) fn resolved(scenario: &Scenario, all: &[Interface]) -> Result<(), ConfigError> {
     for interface in all {
         let Some(host) = scenario.host.get(&interface.host) else {
             continue;
@@ -121,7 +121,7 @@ pub(super) fn resolved(scenario: &Scenario, all: &[Interface]) -> Result<(), Sce
         let Some(resolver) = interface.resolver(host) else {
             let on = if framed == below { String::new() } else { format!(" on {framed}") };
             let problem = format!("{ip} stands on {below}{on}, and nothing finds the MAC addresses of others");
-            let fault = ScenarioError::at(["host", name, "graph"], problem).of_topology();
+            let fault = ConfigError::at(["host", name, "graph"], problem).of_topology();
             // ARP is a user of LLC there, as IP is.
             let snap = (framed == below && host.kind_of(framed) == "fddi").then_some("llc_snap");
             let device = interface.plug.rsplit('.').next();
@@ -133,7 +133,7 @@ pub(super) fn resolved(scenario: &Scenario, all: &[Interface]) -> Result<(), Sce
         let neighbours = interface.own_settings(host).and_then(|own| own.get("neighbours"));
         if let Some(said) = neighbours.filter(|said| said.as_str() != Some("below")) {
             let problem = format!("{resolver} finds the MAC addresses of others, and is not asked");
-            let fault = ScenarioError::at(["host", name, ip, "neighbours"], problem).found(said.to_string());
+            let fault = ConfigError::at(["host", name, ip, "neighbours"], problem).found(said.to_string());
             return Err(fault.expected("\"below\", or nothing, which is the same here"));
         }
     }
@@ -141,7 +141,7 @@ pub(super) fn resolved(scenario: &Scenario, all: &[Interface]) -> Result<(), Sce
 }
 
 /// What IPv6 stands on that has MAC addresses is asked for them.
-pub(super) fn discovered(scenario: &Scenario) -> Result<(), ScenarioError> {
+pub(super) fn discovered(scenario: &Scenario) -> Result<(), ConfigError> {
     for (name, host) in &scenario.host {
         let Some(graph) = &host.graph else {
             continue;
@@ -158,7 +158,7 @@ pub(super) fn discovered(scenario: &Scenario) -> Result<(), ScenarioError> {
                 let path =
                     if said.is_some() { vec!["host", name, ip, "neighbours"] } else { vec!["host", name, "graph"] };
                 let expected = format!("{ip}.neighbours = \"discover\" (RFC 4861)");
-                return Err(ScenarioError::at(path, problem).of_topology().expected(expected));
+                return Err(ConfigError::at(path, problem).of_topology().expected(expected));
             }
         }
     }
@@ -166,7 +166,7 @@ pub(super) fn discovered(scenario: &Scenario) -> Result<(), ScenarioError> {
 }
 
 /// No two stations of one network have the same MAC address: each would take what is for the other.
-fn alone(scenario: &Scenario, all: &[Interface]) -> Result<(), ScenarioError> {
+fn alone(scenario: &Scenario, all: &[Interface]) -> Result<(), ConfigError> {
     let mut seen: BTreeMap<(usize, String), &str> = BTreeMap::new();
     for interface in all {
         let Some(host) = scenario.host.get(&interface.host) else {
@@ -180,7 +180,7 @@ fn alone(scenario: &Scenario, all: &[Interface]) -> Result<(), ScenarioError> {
             if let Some(first) = seen.insert((interface.network, address.clone()), &interface.host) {
                 let problem = format!("host {first} has the address {address} already, on the same network");
                 let path = ["host", interface.host.as_str(), layer, "address"];
-                let fault = ScenarioError::at(path, problem).of_topology();
+                let fault = ConfigError::at(path, problem).of_topology();
                 return Err(fault.expected("an address of its own, or none, for one is given out"));
             }
         }
@@ -297,7 +297,7 @@ impl Networks {
         scenario: &mut Scenario,
         interfaces: &mut [Interface],
         given: &[(usize, u32, u8)],
-    ) -> Result<(), ScenarioError> {
+    ) -> Result<(), ConfigError> {
         let mut next = Ipv4Addr::new(10, 0, 0, 0).to_bits();
         let mut prefixes: BTreeMap<usize, (u32, u8)> = BTreeMap::new();
         let mut taken: BTreeSet<Ipv4Addr> = interfaces.iter().filter_map(|it| it.address).collect();
@@ -308,8 +308,7 @@ impl Networks {
             if written(host, interface).is_some() {
                 continue;
             }
-            let fault =
-                |problem: String| ScenarioError::at(["host", &interface.host, &interface.ip, "address"], problem);
+            let fault = |problem: String| ConfigError::at(["host", &interface.host, &interface.ip, "address"], problem);
             let known = prefixes.get(&interface.network).copied();
             let (base, prefix) = match known {
                 Some(known) => known,

@@ -3,14 +3,14 @@
 use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::error::ScenarioError;
 use super::super::{Scenario, Workload};
 use super::addresses::Interface;
 use crate::topology::{Topology, place};
+use kumiki_config::error::ConfigError;
 
 /// At which end each host is called that a load calls by an address of its choice; and where the writer has the answers
 /// then.
-pub(super) fn settle(scenario: &mut Scenario, interfaces: &[Interface]) -> Result<(), ScenarioError> {
+pub(super) fn settle(scenario: &mut Scenario, interfaces: &[Interface]) -> Result<(), ConfigError> {
     let topology = Topology::of(scenario);
     let mut called = BTreeMap::new();
     for (name, load) in &scenario.load {
@@ -35,18 +35,18 @@ fn ends<'a>(
     scenario: &'a Scenario,
     load: &Workload,
     interfaces: &'a [Interface],
-) -> Result<BTreeMap<&'a str, &'a str>, ScenarioError> {
+) -> Result<BTreeMap<&'a str, &'a str>, ConfigError> {
     let mut ends = BTreeMap::new();
     let Some(wanted) = &load.to_address else {
         return Ok(ends);
     };
     if wanted.0.is_empty() {
-        return Err(ScenarioError::at(["to_address"], "a list without addresses")
+        return Err(ConfigError::at(["to_address"], "a list without addresses")
             .expected("one of who reads, or no `to_address`"));
     }
     if load.way.as_deref() == Some("get") {
         let problem = "who reads asks for the file, and calls the one that writes";
-        return Err(ScenarioError::at(["to_address"], problem).expected("way = \"put\", or no `to_address`"));
+        return Err(ConfigError::at(["to_address"], problem).expected("way = \"put\", or no `to_address`"));
     }
     let of_reader = |it: &&Interface| load.to.0.iter().any(|to| place(to) == it.host && is_below(scenario, to, &it.ip));
     let known: Vec<&Interface> = interfaces.iter().filter(of_reader).collect();
@@ -60,12 +60,12 @@ fn ends<'a>(
             };
             let all: Vec<String> = known.iter().map(told).collect();
             return Err(
-                ScenarioError::at(["to_address"], format!("{text} is no address of IPv4 of who reads")).one_of(&all)
+                ConfigError::at(["to_address"], format!("{text} is no address of IPv4 of who reads")).one_of(&all)
             );
         };
         if ends.insert(found.host.as_str(), found.plug.as_str()).is_some() {
             let problem = format!("two addresses of {}", found.host);
-            return Err(ScenarioError::at(["to_address"], problem).expected("one of each host, or two loads"));
+            return Err(ConfigError::at(["to_address"], problem).expected("one of each host, or two loads"));
         }
     }
     Ok(ends)

@@ -7,10 +7,10 @@
 use core::net::Ipv4Addr;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::error::ScenarioError;
 use super::super::{Host, Scenario};
 use super::addresses::{Interface, network};
 use crate::topology::{Routed, Topology, place};
+use kumiki_config::error::ConfigError;
 
 /// How far a datagram comes.
 enum ReachedEnd<'a> {
@@ -135,7 +135,7 @@ pub(super) fn check(
     scenario: &Scenario,
     interfaces: &[Interface],
     given: &BTreeSet<String>,
-) -> Result<(), ScenarioError> {
+) -> Result<(), ConfigError> {
     let (map, topology) = (RoutedInterfaces::of(scenario, interfaces), Topology::of(scenario));
     for (from, to) in scenario.pairs() {
         let trips = Delivery::there_and_back(scenario, (&map, &topology), (from, to));
@@ -147,7 +147,7 @@ pub(super) fn check(
 }
 
 /// Whether each host that has to send something to another, and through IP alone, has a route there.
-pub(super) fn own(scenario: &Scenario, interfaces: &[Interface]) -> Result<(), ScenarioError> {
+pub(super) fn own(scenario: &Scenario, interfaces: &[Interface]) -> Result<(), ConfigError> {
     let (map, topology) = (RoutedInterfaces::of(scenario, interfaces), Topology::of(scenario));
     for load in scenario.load.values() {
         // Nothing answers datagrams.
@@ -168,7 +168,7 @@ pub(super) fn own(scenario: &Scenario, interfaces: &[Interface]) -> Result<(), S
 }
 
 impl Delivery<'_> {
-    fn said(self, map: &RoutedInterfaces<'_>) -> ScenarioError {
+    fn said(self, map: &RoutedInterfaces<'_>) -> ConfigError {
         let Self { from, to, address, way } = self;
         let (at, problem) = match &way {
             ReachedEnd::Ends(router) => {
@@ -182,10 +182,8 @@ impl Delivery<'_> {
                 )
             }
             ReachedEnd::None(own) => {
-                let fault = ScenarioError::at(
-                    ["host", &own.host, &own.ip],
-                    format!("{from} has no route to {address} of {to}"),
-                );
+                let fault =
+                    ConfigError::at(["host", &own.host, &own.ip], format!("{from} has no route to {address} of {to}"));
                 return fault.of_topology().expected(format!(
                 "addresses of one network, such as {address}/{prefix} and another of that, or a router between and a route to it",
                 prefix = own.prefix
@@ -196,7 +194,7 @@ impl Delivery<'_> {
         };
         let path: Vec<&str> = at.map(|it| vec!["host", &it.host, &it.ip, "routes"]).unwrap_or_default();
         let network = at.map_or_else(|| address.to_string(), |_| format!("{address}/32"));
-        ScenarioError::at(path, problem).of_topology().expected(format!(
+        ConfigError::at(path, problem).of_topology().expected(format!(
             "a route such as \"{network}\" to a router that leads to {to}, or no `routes` at all: then they are found"
         ))
     }
@@ -217,7 +215,7 @@ impl DeadRoute<'_> {
         is_asked_for && is_known && !scenario.host.values().any(is_it)
     }
 
-    fn said(&self, map: &RoutedInterfaces<'_>) -> ScenarioError {
+    fn said(&self, map: &RoutedInterfaces<'_>) -> ConfigError {
         let Self { on, router, network: (base, prefix) } = self;
         let route = match prefix {
             0 => "default route".to_owned(),
@@ -228,7 +226,7 @@ impl DeadRoute<'_> {
         let beside: Vec<String> =
             beside.map(|((_, address), it)| format!("{address} of {}", it.host)).take(3).collect();
         let such = if beside.is_empty() { String::new() } else { format!(", such as {}", beside.join(", ")) };
-        ScenarioError::at(["host", &on.host, &on.ip, "routes"], problem).of_topology().expected(format!(
+        ConfigError::at(["host", &on.host, &on.ip, "routes"], problem).of_topology().expected(format!(
             "the address of a router on the same network{such}, or no `routes` at all: then they are found"
         ))
     }

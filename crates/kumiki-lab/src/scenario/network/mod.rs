@@ -29,13 +29,13 @@ mod routes;
 mod tests;
 
 use super::Scenario;
-use super::error::ScenarioError;
 use crate::topology::{Topology, place};
 pub(super) use addresses::Interface;
+use kumiki_config::error::ConfigError;
 pub(super) use plugs::plug;
 
 /// Fills in what is not given; the interfaces of all hosts.
-pub(super) fn settle(scenario: &mut Scenario) -> Result<Vec<Interface>, ScenarioError> {
+pub(super) fn settle(scenario: &mut Scenario) -> Result<Vec<Interface>, ConfigError> {
     plugs::settle(scenario)?;
     let interfaces = addresses::settle(scenario)?;
     called::settle(scenario, &interfaces)?;
@@ -52,7 +52,7 @@ pub(super) fn settle(scenario: &mut Scenario) -> Result<Vec<Interface>, Scenario
 
 /// That the network can work, where all values in it are right: MAC addresses are found, and for each load there is a
 /// way.
-pub(super) fn check(scenario: &Scenario, interfaces: &[Interface]) -> Result<(), ScenarioError> {
+pub(super) fn check(scenario: &Scenario, interfaces: &[Interface]) -> Result<(), ConfigError> {
     addresses::resolved(scenario, interfaces)?;
     addresses::discovered(scenario)?;
     ways(scenario)?;
@@ -60,7 +60,7 @@ pub(super) fn check(scenario: &Scenario, interfaces: &[Interface]) -> Result<(),
 }
 
 /// For each load there is a way to each of its readers.
-fn ways(scenario: &Scenario) -> Result<(), ScenarioError> {
+fn ways(scenario: &Scenario) -> Result<(), ConfigError> {
     let topology = Topology::of(scenario);
     for (name, load) in &scenario.load {
         for (from, to) in load.pairs() {
@@ -75,11 +75,11 @@ fn ways(scenario: &Scenario) -> Result<(), ScenarioError> {
             let path = ["load", name, if is_address { "to_address" } else { "to" }];
             return Err(match topology.obstacle(from, to) {
                 Some(host) => {
-                    ScenarioError::at(path, format!("{host}, on the way from {from} to {to}, does not forward"))
+                    ConfigError::at(path, format!("{host}, on the way from {from} to {to}, does not forward"))
                         .expected(format!("forwarding = true for the ip of {host}"))
                         .of_topology()
                 }
-                None => ScenarioError::at(path, format!("no line leads from {from} to {called}"))
+                None => ConfigError::at(path, format!("no line leads from {from} to {called}"))
                     .expected("lines, channels of switches, and hosts with forwarding = true between them")
                     .of_topology(),
             });

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::error::ScenarioError;
 use super::super::{Graph, Host, Scenario, groups};
 use super::natural;
+use kumiki_config::error::ConfigError;
 
 /// Names the device or port of each end that names a host or switch alone, and counts the ports of switches that do not
 /// say how many they have.
-pub(super) fn settle(scenario: &mut Scenario) -> Result<(), ScenarioError> {
+pub(super) fn settle(scenario: &mut Scenario) -> Result<(), ConfigError> {
     let Scenario { host: hosts, switch: switches, link: links, ring: rings, .. } = scenario;
     let mut taken: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
     for end in links.values().flat_map(|link| &link.ends) {
@@ -53,27 +53,27 @@ pub(super) fn settle(scenario: &mut Scenario) -> Result<(), ScenarioError> {
 }
 
 /// The one device of `host`, as `name.device`.
-fn device(host: &Host, name: &str) -> Result<String, ScenarioError> {
+fn device(host: &Host, name: &str) -> Result<String, ConfigError> {
     let devices = host.graph.as_ref().map(Graph::devices).unwrap_or_default();
     match devices.as_slice() {
         [device] => Ok(format!("{name}.{device}")),
-        [] => Err(ScenarioError::new(format!("host {name} has no device"))),
+        [] => Err(ConfigError::new(format!("host {name} has no device"))),
         several => {
             let ends: Vec<String> = several.iter().map(|device| format!("{name}.{device}")).collect();
-            Err(ScenarioError::new(format!("host {name} has several devices")).one_of(&ends))
+            Err(ConfigError::new(format!("host {name} has several devices")).one_of(&ends))
         }
     }
 }
 
 /// `end` is a device of a host or a port of a switch.
-pub(in crate::scenario) fn plug(scenario: &Scenario, path: &[&str], end: &str) -> Result<(), ScenarioError> {
+pub(in crate::scenario) fn plug(scenario: &Scenario, path: &[&str], end: &str) -> Result<(), ConfigError> {
     let is_ring = path.first() == Some(&"ring");
     // Only what is wrong looks at all of them.
     let known = || scenario.host.keys().chain(scenario.switch.keys().filter(|_| !is_ring));
     let is_known = |name: &str| scenario.host.contains_key(name) || (!is_ring && scenario.switch.contains_key(name));
     let unknown = |name: &str| {
         let what = if is_ring { "host" } else { "host or switch" };
-        ScenarioError::unknown(path, what, name, &known().collect::<Vec<_>>())
+        ConfigError::unknown(path, what, name, &known().collect::<Vec<_>>())
     };
     let (owner, rest) = end.split_once('.').map_or((end, None), |(owner, rest)| (owner, Some(rest)));
     let meant = if is_known(owner) { None } else { groups::meant(known(), owner) };
@@ -81,19 +81,19 @@ pub(in crate::scenario) fn plug(scenario: &Scenario, path: &[&str], end: &str) -
         let rest = rest.map_or_else(String::new, |rest| format!(".{rest}"));
         return Err(if is_ring {
             let expected = format!("a name for each: \"{group}0{rest}\", \"{group}1{rest}\" and so on");
-            ScenarioError::at(path, format!("{owner:?} is {count} of them")).expected(expected)
+            ConfigError::at(path, format!("{owner:?} is {count} of them")).expected(expected)
         } else {
             let lines = format!("as many lines: count = {count} beside `ends`, and \"{group}${{i}}{rest}\" in it");
-            ScenarioError::at(path, format!("{owner:?} is {count} of them, and a line has two ends")).expected(lines)
+            ConfigError::at(path, format!("{owner:?} is {count} of them, and a line has two ends")).expected(lines)
         });
     }
     if is_ring && scenario.switch.contains_key(owner) {
         return Err(
-            ScenarioError::at(path, format!("{owner} is a switch, and none is a station of a ring")).expected("a host")
+            ConfigError::at(path, format!("{owner} is a switch, and none is a station of a ring")).expected("a host")
         );
     }
     let Some((owner, plug)) = end.split_once('.') else {
-        let fault = ScenarioError::at(path, "no \".\"");
+        let fault = ConfigError::at(path, "no \".\"");
         return Err(match (is_known(end), is_ring) {
             (true, true) => fault.expected("\"host.device\""),
             (true, false) => fault.expected("\"host.device\" or \"switch.port\""),
@@ -108,9 +108,9 @@ pub(in crate::scenario) fn plug(scenario: &Scenario, path: &[&str], end: &str) -
         if devices.contains(&plug) {
             return Ok(());
         }
-        let fault = ScenarioError::unknown(path, &format!("device of host {owner}"), plug, &devices);
+        let fault = ConfigError::unknown(path, &format!("device of host {owner}"), plug, &devices);
         return Err(if graph.nodes().contains(&plug) {
-            ScenarioError::at(path, format!("the layer {plug:?} of host {owner} is no device, as it stands on another"))
+            ConfigError::at(path, format!("the layer {plug:?} of host {owner} is no device, as it stands on another"))
                 .one_of(&devices)
         } else {
             fault
@@ -119,7 +119,7 @@ pub(in crate::scenario) fn plug(scenario: &Scenario, path: &[&str], end: &str) -
     if let Some(switch) = scenario.switch.get(owner) {
         return match plug.parse::<usize>() {
             Ok(port) if port < switch.ports => Ok(()),
-            _ => Err(ScenarioError::at(path, format!("switch {owner} has no port {plug:?}"))
+            _ => Err(ConfigError::at(path, format!("switch {owner} has no port {plug:?}"))
                 .expected(format!("0 to {}", switch.ports.saturating_sub(1)))),
         };
     }

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use kumiki_graph::Duration;
 
-use super::super::error::ScenarioError;
 use super::super::{Link, Ring, Scenario, Workload};
 use crate::medium::Line;
-use crate::quantity::{self, Octets};
 use crate::topology::{Topology, place};
+use kumiki_config::error::ConfigError;
+use kumiki_config::quantity::{self, Octets};
 
 /// A ring of FDDI carries so many bits per second (ANSI X3.148).
 const FDDI: u64 = 100_000_000;
@@ -26,7 +26,7 @@ const MOST: f64 = 1000.0;
 const UNIT: &str = "bdp";
 
 /// Puts a number of frames in the place of each `queue_frames` that is a product of bandwidth and delay.
-pub(super) fn settle(scenario: &mut Scenario) -> Result<(), ScenarioError> {
+pub(super) fn settle(scenario: &mut Scenario) -> Result<(), ConfigError> {
     for (name, switch) in &scenario.switch {
         of_ports(&switch.settings).map_err(|fault| fault.under(&["switch", name]))?;
     }
@@ -63,13 +63,13 @@ pub(super) fn settle(scenario: &mut Scenario) -> Result<(), ScenarioError> {
 }
 
 /// That no queue of a switch is said in products: its ports may lead to lines of any rate.
-fn of_ports(settings: &toml::Table) -> Result<(), ScenarioError> {
+fn of_ports(settings: &toml::Table) -> Result<(), ConfigError> {
     for (key, what) in [("queue_frames", "frames"), ("queue_cells", "cells")] {
         let text = settings.get(key).and_then(toml::Value::as_str);
         if let Some(text) = text.filter(|text| text.trim().to_ascii_lowercase().ends_with(UNIT)) {
             let problem =
                 "a product of bandwidth and delay is of a line or a ring; the ports of a switch may have many rates";
-            let fault = ScenarioError::at([key], problem).found(format!("{text:?}"));
+            let fault = ConfigError::at([key], problem).found(format!("{text:?}"));
             return Err(fault.expected(format!("a number of {what}")));
         }
     }
@@ -115,7 +115,7 @@ fn delays(scenario: &Scenario) -> (BTreeMap<String, Duration>, bool) {
 }
 
 /// The line as it is at 0 s, whatever its queue is.
-fn read(link: &Link) -> Result<Line, ScenarioError> {
+fn read(link: &Link) -> Result<Line, ConfigError> {
     let mut link = link.clone();
     link.settings.remove("queue_frames");
     link.line_at_first()
@@ -123,7 +123,7 @@ fn read(link: &Link) -> Result<Line, ScenarioError> {
 
 /// How long it takes around a ring: what goes to a station and what it answers go around it once together, and each may
 /// wait for the token, which is meant to be back within its target.
-fn around(ring: &Ring) -> Result<Duration, ScenarioError> {
+fn around(ring: &Ring) -> Result<Duration, ConfigError> {
     let mut own = ring.clone();
     own.settings.remove("queue_frames");
     let own = own.ring()?;
@@ -140,8 +140,8 @@ struct Carrier<'a> {
     rate: Option<u64>,
 }
 
-fn carrier<'a>(scenario: &'a Scenario, section: &str, name: &str) -> Result<Carrier<'a>, ScenarioError> {
-    let missing = || ScenarioError::new("there is none");
+fn carrier<'a>(scenario: &'a Scenario, section: &str, name: &str) -> Result<Carrier<'a>, ConfigError> {
+    let missing = || ConfigError::new("there is none");
     if section == "ring" {
         let ring = scenario.ring.get(name).ok_or_else(missing)?;
         around(ring)?;
@@ -163,8 +163,8 @@ fn queue(
     (name, carrier): (&str, &Carrier<'_>),
     (text, times): (&str, Option<f64>),
     delay: Option<Duration>,
-) -> Result<(u32, String), ScenarioError> {
-    let wrong = |problem: &str| ScenarioError::at(["queue_frames"], problem).found(format!("{text:?}"));
+) -> Result<(u32, String), ConfigError> {
+    let wrong = |problem: &str| ConfigError::at(["queue_frames"], problem).found(format!("{text:?}"));
     let times = times.ok_or_else(|| {
         wrong("no number of products").expected("\"1 bdp\", \"0.5 bdp\", up to \"1000 bdp\", or so many frames")
     })?;

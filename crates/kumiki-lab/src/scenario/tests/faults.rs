@@ -6,19 +6,19 @@ use super::*;
 fn a_fault_found_later_is_placed_by_its_path() {
     let points = points(&["host.a.tcp.sack=yes"], false);
     let point = points.first().unwrap();
-    let fault = ScenarioError::unknown(["host", "b", "tcp", "mss"], "size", "1460 B", &["1", "2"]);
+    let fault = ConfigError::unknown(["host", "b", "tcp", "mss"], "size", "1460 B", &["1", "2"]);
     assert_eq!(
         point.locate(fault).to_string(),
         r#"scenarios/x.toml:17: host.b.tcp.mss = "1460 B": unknown size "1460 B"; one of 1, 2"#
     );
-    let inherited = point.locate(ScenarioError::at(["host", "b", "tcp", "window"], "too small"));
+    let inherited = point.locate(ConfigError::at(["host", "b", "tcp", "window"], "too small"));
     assert_eq!(inherited.line(), Some(13));
-    let set = point.locate(ScenarioError::at(["host", "a", "tcp", "sack"], "no such setting"));
+    let set = point.locate(ConfigError::at(["host", "a", "tcp", "sack"], "no such setting"));
     assert_eq!(
         set.to_string(),
         r#"--set host.a.tcp.sack=yes (scenarios/x.toml): host.a.tcp.sack = "yes": no such setting"#
     );
-    let above = point.locate(ScenarioError::at(["host", "a", "ip", "mtu"], "is missing"));
+    let above = point.locate(ConfigError::at(["host", "a", "ip", "mtu"], "is missing"));
     assert_eq!(above.line(), Some(10), "{above}");
 }
 

@@ -18,7 +18,7 @@ load.echoes = { kind = "ping", from = "a", to = "b", message = "56 B", interval 
 run.duration = "4 s"
 "#;
 
-fn read(text: &str) -> Result<Point, ScenarioError> {
+fn read(text: &str) -> Result<Point, ConfigError> {
     let document = Document::parse("events", "events.toml", text)?;
     Ok(document.points(&Choice::default())?.remove(0))
 }

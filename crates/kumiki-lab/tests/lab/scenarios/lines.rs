@@ -3,7 +3,7 @@
 use super::*;
 
 /// 10 Mb/s of datagrams over a line that this is set of.
-fn over(line: &str, message: &str, seconds: u64) -> Result<Measured, ScenarioError> {
+fn over(line: &str, message: &str, seconds: u64) -> Result<Measured, ConfigError> {
     let text = format!(
         r#"
 title = "A line"

@@ -17,14 +17,14 @@ use kumiki_lab::limit;
 use kumiki_lab::profile;
 use kumiki_lab::reproduce::Runner as _;
 use kumiki_lab::rows::Scope;
-use kumiki_lab::scenario::{Choice, Document, Point, ScenarioError};
+use kumiki_lab::scenario::{Choice, ConfigError, Document, Point};
 
-fn points(name: &str, set: &[&str]) -> Result<Vec<Point>, ScenarioError> {
+fn points(name: &str, set: &[&str]) -> Result<Vec<Point>, ConfigError> {
     let set = set.iter().map(|it| (*it).to_owned()).collect();
     Document::find(name)?.points(&Choice { set, quick: false, runs: None })
 }
 
-fn build(point: &Point, seed: u64) -> Result<Experiment, ScenarioError> {
+fn build(point: &Point, seed: u64) -> Result<Experiment, ConfigError> {
     let wanted = point.scenario.host.values();
     let wanted = wanted.map(|host| host.profile.clone().unwrap_or_else(|| profile::ZERO.to_owned()));
     let profiles: BTreeMap<_, _> =

@@ -135,7 +135,7 @@ const OTHER_CONTROLS: [(&str, &str); 14] = [
 ];
 
 /// How a congestion control is called that others have under this name.
-pub(super) fn other_control(typed: &str) -> Option<&'static str> {
+pub fn other_control(typed: &str) -> Option<&'static str> {
     OTHER_CONTROLS.iter().find(|(name, _)| name.eq_ignore_ascii_case(typed)).map(|(_, called)| *called)
 }
 
@@ -143,30 +143,30 @@ pub(super) fn other_control(typed: &str) -> Option<&'static str> {
 const SHORTEST: usize = 4;
 
 /// What may be meant by what is called `typed` elsewhere.
-pub(super) fn meant_by(typed: &str) -> impl Iterator<Item = &'static str> {
+pub fn meant_by(typed: &str) -> impl Iterator<Item = &'static str> {
     ALSO_CALLED.iter().filter(move |(name, _)| name.eq_ignore_ascii_case(typed)).map(|(_, meant)| *meant)
 }
 
 /// What is called `typed` elsewhere, of `known`.
-pub(super) fn also_called<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
+pub fn also_called<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
     meant_by(typed).find_map(|meant| known.iter().find(|name| **name == meant).copied())
 }
 
 /// What is called elsewhere by a name of which `typed` is a slip, of `known`.
-pub(super) fn nearly_called<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
+pub fn nearly_called<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
     let is_slip = |name: &str| name.len() > SHORTEST && strsim::osa_distance(name, typed) == 1;
     let meant = ALSO_CALLED.iter().filter(|(name, _)| is_slip(name)).map(|(_, meant)| *meant);
     meant.into_iter().find_map(|meant| known.iter().find(|name| **name == meant).copied())
 }
 
 /// The member of a group that is written with its number in brackets, as lists have it: `r0` for `r[0]`.
-pub(super) fn member<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
+pub fn member<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
     let (group, number) = typed.strip_suffix(']')?.split_once('[')?;
     known.iter().find(|name| name.strip_prefix(group) == Some(number)).copied()
 }
 
 /// What is meant, with what else may be: the number of runs is given, or it follows from how sure one wants to be.
-pub(super) fn with_others(meant: &str) -> String {
+pub fn with_others(meant: &str) -> String {
     let text = match meant {
         "repeat" => "repeat = { runs = 5 }, or confidence = { level = \"95 %\", width = \"5 %\" }",
         one => one,
@@ -175,7 +175,7 @@ pub(super) fn with_others(meant: &str) -> String {
 }
 
 /// The only one of `known` that begins or ends with `typed`.
-pub(super) fn longer<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
+pub fn longer<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
     let mut longer = known.iter().filter(|name| name.starts_with(typed) || name.ends_with(typed));
     match (longer.next(), longer.next()) {
         (Some(only), None) if typed.chars().count() >= SHORTEST => Some(only),
@@ -184,14 +184,14 @@ pub(super) fn longer<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
 }
 
 /// The longest of `known` to which `typed` adds a word, such as a unit: `rate` for `rate_mbps`.
-pub(super) fn shorter<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
+pub fn shorter<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
     let is_begun = |name: &&&str| typed.strip_prefix(**name).is_some_and(|rest| rest.starts_with(['_', '-']));
     known.iter().filter(is_begun).max_by_key(|name| name.len()).copied()
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::scenario::nearest;
+    use crate::nearest;
 
     #[test]
     fn what_others_call_it_is_known() {

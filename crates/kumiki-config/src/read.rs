@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use kumiki_settings::{Described, HasKeys as _};
+use kumiki_settings::Described;
 use serde::de::value::StrDeserializer;
 use serde::de::{
     self, DeserializeSeed, Deserializer, Error as _, Expected, IntoDeserializer as _, MapAccess, SeqAccess, Unexpected,
@@ -10,19 +10,17 @@ use serde::de::{
 };
 use serde::forward_to_deserialize_any;
 
-use super::error::{ScenarioError, nearest};
-use super::hints;
-use super::tree::{Entry, Node, Origin, Source, Value};
-use super::{Event, Host, Link, Report, Ring, Runs, Scenario, Workload};
-use crate::medium;
+use crate::error::{ConfigError, nearest};
+use crate::hints;
 use crate::refusal::{as_whole, wanted_whole, worded};
+use crate::tree::{Entry, Node, Origin, Source, Value};
 
 /// What a number alone lacks.
 const WITH_UNIT: &str = "a string, with a unit where that is a quantity: \"20 ms\"";
 
 /// Why a value is not of the wanted type.
 #[derive(Debug)]
-pub(crate) struct Problem {
+pub struct Problem {
     /// Innermost part first.
     path: Vec<String>,
     at: Option<Origin>,
@@ -56,22 +54,24 @@ impl Problem {
     }
 
     /// As a fault of `source`, whose value at `above` was read.
-    pub(crate) fn fault(mut self, source: &Source<'_>, above: &[&str]) -> ScenarioError {
+    #[must_use]
+    pub fn fault(mut self, source: &Source<'_>, above: &[&str]) -> ConfigError {
         self.path.extend(above.iter().rev().map(|part| (*part).to_owned()));
         self.path.reverse();
-        let mut fault = ScenarioError::at(&self.path, self.text);
+        let mut fault = ConfigError::at(&self.path, self.text);
+        let example = |path: &[String]| source.keys.described(path).map(|key| key.example);
         let advice = self.advice.map(|advice| *advice).unwrap_or_default();
         if let Some(expected) = advice.expected {
             // What is to be a table or a list is grasped by one.
-            let example =
+            let of_table =
                 example(&self.path).filter(|_| ["a table", "a list"].iter().any(|it| expected.starts_with(it)));
             // A quantity by one of its own kind.
-            let quantity = self::example(&self.path).filter(|it| it.starts_with('"'));
+            let quantity = example(&self.path).filter(|it| it.starts_with('"'));
             let expected = match quantity.filter(|_| expected == WITH_UNIT) {
                 Some(own) => expected.replace("\"20 ms\"", own),
                 None => expected,
             };
-            fault = match (example, self.path.last()) {
+            fault = match (of_table, self.path.last()) {
                 (Some(example), Some(key)) => fault.expected(format!("{expected}, such as {key} = {example}")),
                 _ => fault.expected(expected),
             };
@@ -79,12 +79,12 @@ impl Problem {
         if let Some(missing) = advice.missing {
             let own: Vec<String> = self.path.iter().cloned().chain([missing.to_owned()]).collect();
             // Which may be there by another name, or as what is a key of another table.
-            let strange = strange(source.root, &self.path);
+            let strange = source.keys.strange(source.root, &self.path);
             if let Some(key) = strange.iter().find(|key| nearest(key, &[missing]).is_some()).or_else(|| strange.first())
             {
                 fault = fault.besides(format!(", and there is {key:?}")).suggest_if(nearest(key, &[missing]));
             }
-            if let Some(Described { is, example, .. }) = described(&own) {
+            if let Some(Described { is, example, .. }) = source.keys.described(&own) {
                 fault = fault.expected(format!("{is}, such as {missing} = {example}"));
             }
         }
@@ -163,49 +163,6 @@ impl de::Error for Problem {
     fn duplicate_field(name: &'static str) -> Self {
         Self::new(format!("the key {name:?} is there twice"))
     }
-}
-
-/// How the value at `path` may be written, where it is a key of a table whose keys the book has.
-pub(super) fn example(path: &[String]) -> Option<&'static str> {
-    described(path).map(|key| key.example)
-}
-
-/// What the book says of the key at `path`.
-fn described(path: &[String]) -> Option<&'static Described> {
-    let parts: Vec<&str> = path.iter().map(String::as_str).collect();
-    let (keys, name) = match parts.as_slice() {
-        [name] => (Scenario::KEYS, name),
-        ["run", name] => (Runs::KEYS, name),
-        ["report", name] => (Report::KEYS, name),
-        ["host", _, name] => (Host::KEYS, name),
-        ["link", _, name] => (Link::KEYS, name),
-        ["ring", _, name] => (Ring::KEYS, name),
-        ["load", _, name] => (Workload::KEYS, name),
-        ["event", _, name] => (Event::KEYS, name),
-        _ => return None,
-    };
-    keys.iter().find(|key| key.name == *name)
-}
-
-/// The keys of the line at `path` that no line has. Of other tables those are told before anything is missing.
-fn strange(root: &Node, path: &[String]) -> Vec<String> {
-    let [section, _] = path else {
-        return Vec::new();
-    };
-    let Some(table) = root.reach(path).1 else {
-        return Vec::new();
-    };
-    if section != "link" {
-        return Vec::new();
-    }
-    let medium = table.child("medium").and_then(Node::plain);
-    let settings = medium::settings_of(&medium::LINES, medium.as_deref().unwrap_or("point-to-point"));
-    let is_known = |key: &str| {
-        let path = [section.clone(), String::new(), key.to_owned()];
-        described(&path).is_some() || settings.iter().any(|it| it.path.first().is_some_and(|first| first == key))
-    };
-    let keys = table.entries().iter().map(|entry| entry.key.clone());
-    keys.filter(|key| !is_known(key)).collect()
 }
 
 fn spoken(found: Unexpected<'_>) -> String {

@@ -6,7 +6,7 @@ use super::{Quantity, Unit};
 pub const LONGEST_LIST: usize = 100_000;
 
 /// What is said of a sign before a number.
-pub(crate) const SIGN: &str = "a sign is not accepted";
+pub const SIGN: &str = "a sign is not accepted";
 
 /// Why a text is not the quantity that was asked for.
 ///

@@ -1,33 +1,33 @@
 //! Settings as a scenario has them, of nodes, devices and media: quantities are read in its notation, and what is wrong
-//! is a [`ScenarioError`].
+//! is a [`ConfigError`].
 
 use kumiki_graph::Duration;
 use kumiki_settings::{BuildError, Problem, Reader, Setting, Settings, Value, ValueFormat};
 
-use super::error::{ScenarioError, quantity};
-use super::hints;
+use crate::error::{ConfigError, quantity};
+use crate::hints;
 use crate::quantity::{Octets, Quantity as _, Rate, Share, parse};
 
 /// What `read` makes of the settings in `table`, which are of `kind`.
 ///
 /// # Errors
-/// A [`ScenarioError`] whose path begins at the keys of `table`.
-pub(crate) fn read<T>(
+/// A [`ConfigError`] whose path begins at the keys of `table`.
+pub fn read<T>(
     kind: &str,
     table: &toml::Table,
     read: impl Fn(&Reader<'_>) -> Result<T, BuildError>,
-) -> Result<T, ScenarioError> {
+) -> Result<T, ConfigError> {
     let known = kumiki_settings::list(&Settings::new(), &read);
     let settings = self::table(&mut Vec::new(), table, &known)?;
     kumiki_settings::read(kind, &settings, read).map_err(|error| said(error, Some(kind), &known))
 }
 
 /// Reads a table at `path`, whose settings are among `known`.
-pub(crate) fn table<'a>(
+pub fn table<'a>(
     path: &mut Vec<&'a str>,
     settings: &'a toml::Table,
     known: &[Setting],
-) -> Result<Settings, ScenarioError> {
+) -> Result<Settings, ConfigError> {
     let mut read = Settings::new();
     for (key, value) in settings {
         path.push(key);
@@ -37,7 +37,7 @@ pub(crate) fn table<'a>(
     Ok(read)
 }
 
-fn value<'a>(path: &mut Vec<&'a str>, value: &'a toml::Value, known: &[Setting]) -> Result<Value, ScenarioError> {
+fn value<'a>(path: &mut Vec<&'a str>, value: &'a toml::Value, known: &[Setting]) -> Result<Value, ConfigError> {
     let form = known.iter().find(|setting| setting.is_at(path)).map(|setting| &setting.form);
     Ok(match value {
         toml::Value::Table(inner) => Value::Table(table(path, inner, known)?),
@@ -90,7 +90,7 @@ fn value<'a>(path: &mut Vec<&'a str>, value: &'a toml::Value, known: &[Setting])
             (None, _) => Value::Text(number.to_string()),
             (Some(ValueFormat::Share), Some(share)) => share,
             (Some(form), _) => {
-                let found = ScenarioError::at(&*path, format!("this is the number {number}"));
+                let found = ConfigError::at(&*path, format!("this is the number {number}"));
                 return Err(found.expected(expected(form)));
             }
         },
@@ -118,16 +118,16 @@ fn expected(form: &ValueFormat) -> String {
     }
 }
 
-/// A [`BuildError`] as a [`ScenarioError`]: of settings among `known`, and of what `kind` that is where no path says
+/// A [`BuildError`] as a [`ConfigError`]: of settings among `known`, and of what `kind` that is where no path says
 /// so.
-pub(crate) fn said(error: BuildError, kind: Option<&str>, known: &[Setting]) -> ScenarioError {
+pub fn said(error: BuildError, kind: Option<&str>, known: &[Setting]) -> ConfigError {
     let path: Vec<&str> = error.path.iter().map(String::as_str).collect();
     let last = path.last().copied().unwrap_or_default();
     match &error.problem {
-        Problem::UnknownKind(kinds) => ScenarioError::unknown(&path, "kind of node", &error.kind, kinds),
+        Problem::UnknownKind(kinds) => ConfigError::unknown(&path, "kind of node", &error.kind, kinds),
         Problem::UnknownKey(keys) => {
             let what = kind.map_or_else(|| "setting".to_owned(), |kind| format!("setting of {kind}"));
-            let fault = ScenarioError::unknown(&path, &what, last, keys);
+            let fault = ConfigError::unknown(&path, &what, last, keys);
             let names: Vec<&str> = keys.iter().map(AsRef::as_ref).collect();
             match (hints::also_called(last, &names), deeper(&path, known)) {
                 (Some(meant), Some(below)) => fault.suggest(format!("{meant}, or {below}")),
@@ -141,9 +141,9 @@ pub(crate) fn said(error: BuildError, kind: Option<&str>, known: &[Setting]) -> 
         Problem::Word { found, known } => {
             if let Some(other) = hints::other_control(found).filter(|_| last == "congestion") {
                 let problem = format!("{other} is not among the congestion controls that there are");
-                return ScenarioError::at(&path, problem).found(format!("{found:?}")).one_of(known);
+                return ConfigError::at(&path, problem).found(format!("{found:?}")).one_of(known);
             }
-            let fault = ScenarioError::unknown(&path, "value", found, known);
+            let fault = ConfigError::unknown(&path, "value", found, known);
             // How long it is, and not what decides about it.
             let (length, unit) = found.split_at(found.find(|c: char| !c.is_ascii_digit()).unwrap_or(found.len()));
             let is_length = !length.is_empty() && ["", "packets", "frames", "packet", "frame"].contains(&unit.trim());
@@ -151,7 +151,7 @@ pub(crate) fn said(error: BuildError, kind: Option<&str>, known: &[Setting]) -> 
         }
         Problem::Missing { expected } => {
             let (_, above) = path.split_last().unwrap_or((&"", &[]));
-            ScenarioError::at(above, format!("the key {last:?} is missing")).expected(expected)
+            ConfigError::at(above, format!("the key {last:?} is missing")).expected(expected)
         }
         Problem::Value { found, expected } => {
             // An item of a list has the form of that.
@@ -159,13 +159,13 @@ pub(crate) fn said(error: BuildError, kind: Option<&str>, known: &[Setting]) -> 
             let is_there = |it: &&Setting| it.is_at(&path) || list.is_some_and(|list| it.is_at(list));
             let form = known.iter().find(|it| is_there(it) && it.form.to_string() == *expected);
             let expected = form.map_or_else(|| expected.clone(), |it| self::expected(&it.form));
-            let fault = ScenarioError::at(&path, format!("this is {found}"));
+            let fault = ConfigError::at(&path, format!("this is {found}"));
             match frames_of(last, found) {
                 Some(frames) => fault.expected(format!("{expected}: {frames}")),
                 None => fault.expected(expected),
             }
         }
-        Problem::Refused(why) => ScenarioError::at(&path, why.as_str()),
+        Problem::Refused(why) => ConfigError::at(&path, why.as_str()),
     }
 }
 

@@ -1,11 +1,12 @@
 //! A TOML document whose every value knows where it is written, with its keys in the order of the file.
 
 use std::cmp::Ordering;
+use std::fmt;
 
+use kumiki_settings::Described;
 use toml::de::{DeTable, DeValue};
 
-use super::elsewhere::{self, NameSearch};
-use super::error::{ErrorPlace, ScenarioError};
+use crate::error::{ConfigError, ErrorPlace};
 
 /// Where a value comes from, small.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,7 +66,7 @@ impl Entry {
 
 impl Node {
     /// Reads a document.
-    pub fn parse(text: &str) -> Result<Self, ScenarioError> {
+    pub fn parse(text: &str) -> Result<Self, ConfigError> {
         let lines = Lines::new(text);
         let document = DeTable::parse(text).map_err(|error| lines.syntax(text, &error))?;
         Ok(Self { at: Origin::Line(1, 1), value: table(document.get_ref(), &lines)? })
@@ -254,10 +255,47 @@ impl Node {
     }
 
     /// Reads a value of `T`.
-    pub(crate) fn read<'de, T: serde::Deserialize<'de>>(&'de self) -> Result<T, super::read::Problem> {
-        T::deserialize(super::read::Reader(self))
+    ///
+    /// # Errors
+    /// What is no such value, with its path from here.
+    pub fn read<'de, T: serde::Deserialize<'de>>(&'de self) -> Result<T, crate::read::Problem> {
+        T::deserialize(crate::read::Reader(self))
     }
 }
+
+/// Which names are looked for elsewhere in a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NameSearch {
+    /// That which is written.
+    Own,
+    /// Those of what others call so.
+    Others,
+}
+
+/// What a front end knows of the keys of its documents, so that messages can say more.
+pub trait KnownKeys: fmt::Debug {
+    /// What the key at `path` is, with an example of its value.
+    fn described(&self, _path: &[String]) -> Option<&'static Described> {
+        None
+    }
+
+    /// The keys of the table at `path` of the document `root` of which it has none, where nobody else tells of them.
+    fn strange(&self, _root: &Node, _path: &[String]) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Where the last part of `path` is a key of the document `root`, by these names: the nearest places first, as they
+    /// are written where `path` is. Nothing where it is none.
+    fn elsewhere(&self, _root: &Node, _path: &[String], _names: &[NameSearch]) -> Option<String> {
+        None
+    }
+}
+
+/// Nothing is known but what serde says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NoKeys;
+
+impl KnownKeys for NoKeys {}
 
 /// What a fault needs to be placed: the file, its values and the `--set`s.
 #[derive(Clone, Debug)]
@@ -268,14 +306,24 @@ pub struct Source<'a> {
     pub root: &'a Node,
     /// The texts of the `--set`s.
     pub sets: &'a [String],
+    /// What is known of its keys.
+    pub keys: &'a dyn KnownKeys,
+}
+
+impl<'a> Source<'a> {
+    /// Of the file `file`, of whose keys nothing else is known, without `--set`s.
+    #[must_use]
+    pub const fn new(file: &'a str, root: &'a Node) -> Self {
+        Self { file, root, sets: &[], keys: &NoKeys }
+    }
 }
 
 impl Source<'_> {
     /// Reads a value of `T` from `node`, which is at `path`.
     ///
     /// # Errors
-    /// A [`ScenarioError`] with its place, where there is none.
-    pub fn read<'de, T: serde::Deserialize<'de>>(&self, node: &'de Node, path: &[&str]) -> Result<T, ScenarioError> {
+    /// A [`ConfigError`] with its place, where there is none.
+    pub fn read<'de, T: serde::Deserialize<'de>>(&self, node: &'de Node, path: &[&str]) -> Result<T, ConfigError> {
         node.read().map_err(|why| why.fault(self, path))
     }
 
@@ -288,7 +336,7 @@ impl Source<'_> {
     }
 
     /// `fault` with file, place and value as far as they are known and were missing.
-    pub fn locate(&self, fault: ScenarioError) -> ScenarioError {
+    pub fn locate(&self, fault: ConfigError) -> ConfigError {
         // Found in another file.
         if fault.file().is_some_and(|file| file != self.file) {
             return fault;
@@ -313,14 +361,14 @@ impl Source<'_> {
         } else {
             &[]
         };
-        if let Some(places) = elsewhere::places(self.root, fault.path(), names) {
+        if let Some(places) = self.keys.elsewhere(self.root, fault.path(), names) {
             fault = fault.suggest(places);
         }
         fault.in_file(self.file)
     }
 }
 
-fn table(table: &DeTable<'_>, lines: &Lines) -> Result<Value, ScenarioError> {
+fn table(table: &DeTable<'_>, lines: &Lines) -> Result<Value, ConfigError> {
     let mut entries: Vec<_> = table.iter().collect();
     // The crate sorts by key; the order of the file is that of the keys' places.
     entries.sort_by(|(a, _), (b, _)| match a.span().start.cmp(&b.span().start) {
@@ -336,16 +384,16 @@ fn table(table: &DeTable<'_>, lines: &Lines) -> Result<Value, ScenarioError> {
     entries.map(Value::Table)
 }
 
-fn node(spanned: &toml::Spanned<DeValue<'_>>, lines: &Lines) -> Result<Node, ScenarioError> {
+fn node(spanned: &toml::Spanned<DeValue<'_>>, lines: &Lines) -> Result<Node, ConfigError> {
     let at = lines.origin(spanned.span().start);
-    let refuse = |problem: String| Err(ScenarioError::new(problem).in_place(lines.place(spanned.span().start)));
+    let refuse = |problem: String| Err(ConfigError::new(problem).in_place(lines.place(spanned.span().start)));
     let value = match spanned.get_ref() {
         DeValue::String(text) => Value::Text(text.to_string()),
         DeValue::Integer(n) => match i64::from_str_radix(n.as_str(), n.radix()) {
             Ok(n) => Value::Integer(n),
             Err(_) => {
                 let problem = format!("the number {n} is out of range");
-                let fault = ScenarioError::new(problem).in_place(lines.place(spanned.span().start));
+                let fault = ConfigError::new(problem).in_place(lines.place(spanned.span().start));
                 return Err(fault.expected(format!("a whole number from {} to {}", i64::MIN, i64::MAX)));
             }
         },
@@ -391,9 +439,9 @@ impl Lines {
         ErrorPlace::Line(line, column)
     }
 
-    fn syntax(&self, text: &str, error: &toml::de::Error) -> ScenarioError {
+    fn syntax(&self, text: &str, error: &toml::de::Error) -> ConfigError {
         let message = error.message().trim().replace('\n', ", ");
-        let fault = ScenarioError::new(format!("not TOML: {message}"));
+        let fault = ConfigError::new(format!("not TOML: {message}"));
         let Some(span) = error.span() else {
             return fault;
         };
@@ -411,7 +459,7 @@ impl Lines {
         if let Some(bare) = bare_text(text, span.start).filter(|_| is_bare) {
             let plain = bare.trim_matches(|c| "\u{201c}\u{201d}\u{201e}\u{2018}\u{2019}".contains(c));
             let what = if plain == bare { "without quotes" } else { "in quotes of printed text" };
-            return ScenarioError::new(format!("not TOML: {bare} {what}"))
+            return ConfigError::new(format!("not TOML: {bare} {what}"))
                 .in_place(self.place(span.start))
                 .expected(format!("{plain:?}"));
         }
@@ -436,7 +484,7 @@ fn bare_text(text: &str, at: usize) -> Option<&str> {
 
 impl Lines {
     /// Which key or table is there already that is written once more at `at`, and where.
-    fn twice(&self, text: &str, at: usize) -> Option<ScenarioError> {
+    fn twice(&self, text: &str, at: usize) -> Option<ConfigError> {
         let (number, _) = self.line(at);
         let words = |line: &str| -> String {
             let line = line.trim();
@@ -455,29 +503,28 @@ impl Lines {
         let Some((first, _)) = before.find(|(_, line)| is_it(line)) else {
             return self.twice_in_line(text, at);
         };
-        let fault =
-            ScenarioError::new(format!("{own} is there already, in line {}", first + 1)).in_place(self.place(at));
+        let fault = ConfigError::new(format!("{own} is there already, in line {}", first + 1)).in_place(self.place(at));
         Some(fault.expected(if is_table { "all of its keys in one place, or another name" } else { "one of both" }))
     }
 
     /// The same of a key that stands in one line with the first of its name, as between braces.
-    fn twice_in_line(&self, text: &str, at: usize) -> Option<ScenarioError> {
+    fn twice_in_line(&self, text: &str, at: usize) -> Option<ConfigError> {
         let (before, behind) = text.split_at_checked(at)?;
         let key =
             behind.split(|c: char| c.is_whitespace() || "=,]}".contains(c)).next().filter(|key| !key.is_empty())?;
         let is_key = |part: &str| part.split_once('=').is_some_and(|(name, _)| name.trim() == key);
         let is_there = before.rsplit('\n').next()?.split(['{', ',']).any(is_key);
         let at_once = if is_there { " in the same line" } else { "" };
-        let fault = ScenarioError::new(format!("{key} is there already{at_once}")).in_place(self.place(at));
+        let fault = ConfigError::new(format!("{key} is there already{at_once}")).in_place(self.place(at));
         Some(fault.expected("one of both"))
     }
 
     /// That a string is not closed, or was never opened, and where.
-    fn unquoted(&self, text: &str, message: &str, at: usize) -> Option<ScenarioError> {
+    fn unquoted(&self, text: &str, message: &str, at: usize) -> Option<ConfigError> {
         let before = text.get(..at)?;
         let start = before.rfind('\n').map_or(0, |end| end + 1);
         let said = |open: usize, problem: String, expected: String| {
-            ScenarioError::new(format!("not TOML: {problem}")).in_place(self.place(open)).expected(expected)
+            ConfigError::new(format!("not TOML: {problem}")).in_place(self.place(open)).expected(expected)
         };
         if message.contains("multi-line") {
             let mark = if message.contains("basic") { "\"\"\"" } else { "'''" };
@@ -519,7 +566,7 @@ impl Lines {
 
     /// That keys are added to a table that is whole, as it is written between braces, in an earlier line: which, and
     /// where.
-    fn closed(&self, text: &str, error: &toml::de::Error, at: usize) -> Option<ScenarioError> {
+    fn closed(&self, text: &str, error: &toml::de::Error, at: usize) -> Option<ConfigError> {
         if !error.message().contains("inline table") {
             return None;
         }
@@ -541,7 +588,7 @@ impl Lines {
         let (opened, name) = found?;
         let problem = format!("{name} is whole: it is written between braces in line {}", opened + 1);
         let expected = format!("all of its keys between these, or [{name}] in the place of them");
-        Some(ScenarioError::new(problem).expected(expected).in_place(self.place(at)))
+        Some(ConfigError::new(problem).expected(expected).in_place(self.place(at)))
     }
 }
 

@@ -86,7 +86,7 @@ pub fn unnumbered(text: &str) -> String {
 }
 
 /// What is said of a text that ends before its time.
-pub(crate) const CUT_OFF: &str = "it is cut off";
+pub const CUT_OFF: &str = "it is cut off";
 
 /// Why a text is not the JSON that was asked for, without the place in it, which means nothing where it is one line of
 /// a file.
@@ -133,7 +133,7 @@ pub(crate) fn wanted_whole(wanted: &str) -> Option<RangeInclusive<i64>> {
 }
 
 /// A number that was written with a decimal point as one of `range`, where it is that.
-pub(crate) fn as_whole(number: f64, range: &RangeInclusive<i64>) -> Option<String> {
+pub fn as_whole(number: f64, range: &RangeInclusive<i64>) -> Option<String> {
     // As text a number with a fraction is no whole one, and no precision is lost.
     let whole = number.to_string().parse::<i64>().ok()?;
     range.contains(&whole).then(|| whole.to_string())

@@ -15,7 +15,7 @@ use super::{Invalid, Quantity, parse};
 ///
 /// ```
 /// use kumiki_graph::{Duration, Rng};
-/// use kumiki_lab::quantity::Distribution;
+/// use kumiki_config::quantity::Distribution;
 ///
 /// let time = Distribution::<Duration>::parse("uniform 1 ms .. 9 ms").unwrap();
 /// let drawn = time.draw(&mut Rng::new(1, 2));
@@ -85,7 +85,7 @@ impl<Q: Quantity> Distribution<Q> {
     }
 
     /// Whether nothing but zero is drawn.
-    pub(crate) fn is_zero(&self) -> bool {
+    pub fn is_zero(&self) -> bool {
         match *self {
             Self::Constant(of) | Self::Exponential(of) | Self::Uniform(_, of) | Self::Pareto(_, of) => of.base() == 0,
         }
@@ -93,7 +93,7 @@ impl<Q: Quantity> Distribution<Q> {
 
     /// Whether there is a mean. What is drawn from a Pareto distribution of a shape of 1 or less comes to none, however
     /// often.
-    pub(crate) fn has_mean(&self) -> bool {
+    pub fn has_mean(&self) -> bool {
         !matches!(*self, Self::Pareto(shape, _) if shape <= 1.0)
     }
 

@@ -4,21 +4,21 @@
 //! scenarios/x.toml:12: host.sender.tcp.defaults = "bsd44": unknown profile of defaults; did you mean "bsd43"? (one of bsd43, solaris23)
 //! ```
 //!
-//! Whoever finds a fault often knows only the path of the value. [`ScenarioError::at`] takes that much;
-//! [`super::Point::locate`] adds the file, the line and the value as it is written there.
+//! Whoever finds a fault often knows only the path of the value. [`ConfigError::at`] takes that much;
+//! [`Source::locate`](crate::tree::Source::locate) adds the file, the line and the value as it is written there.
 
 use std::fmt;
 use std::io::Read as _;
 use std::path::Path;
 
-use super::hints;
+use crate::hints;
 use crate::quantity::{Invalid, Quantity};
 use crate::refusal::{self, Access};
 use crate::shown;
 
 /// Something wrong with an input file or with `--set`.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ScenarioError(Box<Parts>);
+pub struct ConfigError(Box<Parts>);
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 struct Parts {
@@ -37,14 +37,14 @@ struct Parts {
     /// What of a name is wrong, where that is it.
     of_name: Option<NameFault>,
     /// What else is wrong with the same input.
-    others: Vec<ScenarioError>,
+    others: Vec<ConfigError>,
     /// More than these are wrong with it, which are not told; so many, or 0 where nobody has counted them.
     more: Option<usize>,
 }
 
 /// What is wrong with a name that stands for a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum NameFault {
+pub enum NameFault {
     /// Nobody has given it.
     Unknown,
     /// Its definition needs itself.
@@ -54,13 +54,13 @@ pub(super) enum NameFault {
 }
 
 /// How what is said of a key or a setting begins that stands where there is none of its name.
-pub(super) const UNKNOWN_KEY: [&str; 2] = ["unknown key ", "unknown setting "];
+pub const UNKNOWN_KEY: [&str; 2] = ["unknown key ", "unknown setting "];
 
 /// What is said of a key that the kind of its load, say, has no use for.
-pub(crate) const OF_NO_USE: &str = " has no use for it";
+pub const OF_NO_USE: &str = " has no use for it";
 
 /// More mistakes of one input are not told at once: who has so many starts at another place.
-pub(super) const MOST: usize = 8;
+pub const MOST: usize = 8;
 
 /// More names than that are no help to who has a suggestion.
 const SHORT: usize = 12;
@@ -74,9 +74,9 @@ pub enum ErrorPlace {
     Set(String),
 }
 
-impl std::error::Error for ScenarioError {}
+impl std::error::Error for ConfigError {}
 
-impl ScenarioError {
+impl ConfigError {
     /// A fault of the whole input.
     #[must_use]
     pub fn new(problem: impl Into<String>) -> Self {
@@ -123,19 +123,19 @@ impl ScenarioError {
 
     /// That all values are right by themselves, and the network that they make together cannot work.
     #[must_use]
-    pub(crate) fn of_topology(mut self) -> Self {
+    pub fn of_topology(mut self) -> Self {
         self.0.is_of_topology = true;
         self
     }
 
     /// That this is what is wrong with a name that stands for a value.
-    pub(super) fn of_name(mut self, what: NameFault) -> Self {
+    pub fn of_name(mut self, what: NameFault) -> Self {
         self.0.of_name = Some(what);
         self
     }
 
     /// Whether that is what is wrong.
-    pub(super) fn is_of_name(&self, what: NameFault) -> bool {
+    pub fn is_of_name(&self, what: NameFault) -> bool {
         self.0.of_name == Some(what)
     }
 
@@ -174,7 +174,7 @@ impl ScenarioError {
     }
 
     /// With what was probably meant, where that is known.
-    pub(super) fn suggest_if(self, suggestion: Option<&str>) -> Self {
+    pub fn suggest_if(self, suggestion: Option<&str>) -> Self {
         match suggestion {
             Some(suggestion) => self.suggest(format!("{suggestion:?}")),
             None => self,
@@ -182,7 +182,7 @@ impl ScenarioError {
     }
 
     /// With more of what is wrong.
-    pub(super) fn besides(mut self, more: impl fmt::Display) -> Self {
+    pub fn besides(mut self, more: impl fmt::Display) -> Self {
         self.0.problem.push_str(&more.to_string());
         self
     }
@@ -195,7 +195,7 @@ impl ScenarioError {
     }
 
     /// With what has given the value, where that is known.
-    pub(super) fn given_by(mut self, what: &str) -> Self {
+    pub fn given_by(mut self, what: &str) -> Self {
         if let Some(found) = &mut self.0.found {
             found.push_str(&format!(" ({what})"));
         }
@@ -205,7 +205,7 @@ impl ScenarioError {
     /// All of `faults` of one input and what is told with them, each in a line of its own, but no more than [`MOST`];
     /// nothing where there are none.
     #[must_use]
-    pub(crate) fn all_of(faults: Vec<Self>) -> Option<Self> {
+    pub fn all_of(faults: Vec<Self>) -> Option<Self> {
         let mut faults: Vec<Self> = faults.into_iter().flat_map(Self::apart).collect();
         let untold: Vec<usize> = faults.iter_mut().filter_map(|it| it.0.more.take()).collect();
         // Of more than one input, or where these are too many, nobody has counted all.
@@ -223,13 +223,13 @@ impl ScenarioError {
     }
 
     /// With so many more, which are not told.
-    pub(super) fn and_more(mut self, count: usize) -> Self {
+    pub fn and_more(mut self, count: usize) -> Self {
         self.0.more = Some(count);
         self
     }
 
     /// It and what else is wrong with the same input, each by itself; that there is more stays with the first.
-    pub(super) fn apart(mut self) -> Vec<Self> {
+    pub fn apart(mut self) -> Vec<Self> {
         let others = core::mem::take(&mut self.0.others);
         core::iter::once(self).chain(others.into_iter().flat_map(Self::apart)).collect()
     }
@@ -241,13 +241,13 @@ impl ScenarioError {
     }
 
     /// At this path in the place of another one.
-    pub(super) fn moved(mut self, path: Vec<String>) -> Self {
+    pub fn moved(mut self, path: Vec<String>) -> Self {
         self.0.path = path;
         self
     }
 
     /// In the item `number` of the list whose own path has `place` keys.
-    pub(super) fn in_item(mut self, place: usize, number: usize) -> Self {
+    pub fn in_item(mut self, place: usize, number: usize) -> Self {
         let place = place.min(self.0.path.len());
         self.0.path.splice(place..place, [number.to_string()]);
         self
@@ -354,22 +354,24 @@ impl ScenarioError {
         &self.0.problem
     }
 
-    pub(super) const fn has_found(&self) -> bool {
+    /// Whether the value as it is written is known.
+    #[must_use]
+    pub const fn has_found(&self) -> bool {
         self.0.found.is_some()
     }
 
     /// The key that its table lacks, where it says that one is missing.
-    pub(super) fn missing(&self) -> Option<&str> {
+    pub fn missing(&self) -> Option<&str> {
         self.problem().strip_prefix("the key \"")?.split_once("\" is missing").map(|(key, _)| key)
     }
 
     /// What was probably meant, where somebody has said so.
-    pub(super) fn meant(&self) -> Option<&str> {
+    pub fn meant(&self) -> Option<&str> {
         self.0.suggestion.as_deref()
     }
 
     /// Whether a key or a setting stands where there is none of its name, and nobody has said what was meant.
-    pub(super) fn is_unknown_key(&self) -> bool {
+    pub fn is_unknown_key(&self) -> bool {
         self.is_of_key() && self.meant().is_none()
     }
 
@@ -378,12 +380,12 @@ impl ScenarioError {
     }
 
     /// Whether a key stands where nobody has a use for it, and nobody has said what was meant.
-    pub(super) fn is_of_no_use(&self) -> bool {
+    pub fn is_of_no_use(&self) -> bool {
         self.0.problem.contains(OF_NO_USE) && self.meant().is_none()
     }
 }
 
-impl fmt::Display for ScenarioError {
+impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts = &*self.0;
         match (&parts.file, &parts.place) {
@@ -426,25 +428,24 @@ fn in_thousands(number: usize) -> String {
 ///
 /// # Errors
 ///
-/// [`ScenarioError`] with the path, where `text` is not such a quantity.
-pub fn quantity<Q: Quantity>(path: &[&str], text: &str) -> Result<Q, ScenarioError> {
-    crate::quantity::parse(text).map_err(|invalid| ScenarioError::quantity(path, &invalid))
+/// [`ConfigError`] with the path, where `text` is not such a quantity.
+pub fn quantity<Q: Quantity>(path: &[&str], text: &str) -> Result<Q, ConfigError> {
+    crate::quantity::parse(text).map_err(|invalid| ConfigError::quantity(path, &invalid))
 }
 
 /// No input file is longer: a device such as `/dev/zero` must not fill the memory.
 const LONGEST_FILE: u64 = 16 << 20;
 
 /// The text of an input file.
-pub(crate) fn read_file(path: &Path) -> Result<String, ScenarioError> {
+pub fn read_file(path: &Path) -> Result<String, ConfigError> {
     let mut text = String::new();
     let read = std::fs::File::open(path).and_then(|file| file.take(LONGEST_FILE + 1).read_to_string(&mut text));
     if u64::try_from(text.len()).is_ok_and(|length| length > LONGEST_FILE) {
         let problem = "longer than 16 MiB, which no input file is";
-        return Err(ScenarioError::new(problem.to_owned()).in_file(&path.display().to_string()));
+        return Err(ConfigError::new(problem.to_owned()).in_file(&path.display().to_string()));
     }
-    read.map(|_| text).map_err(|why| {
-        ScenarioError::new(refusal::words(path, &why, Access::Read)).in_file(&path.display().to_string())
-    })
+    read.map(|_| text)
+        .map_err(|why| ConfigError::new(refusal::words(path, &why, Access::Read)).in_file(&path.display().to_string()))
 }
 
 /// The name of `known` that `typed` is closest to: equal but for capitals, called so elsewhere, a few slips away, or
@@ -483,30 +484,30 @@ mod tests {
     #[test]
     fn many_mistakes_of_a_topology_are_of_it_as_few_are() {
         for count in [1, MOST, MOST + 1, 12] {
-            let of = |others: ScenarioError| {
-                let faults = (1..count).map(|number| ScenarioError::new(format!("{number}")).of_topology());
-                ScenarioError::all_of(faults.chain([others]).collect()).unwrap()
+            let of = |others: ConfigError| {
+                let faults = (1..count).map(|number| ConfigError::new(format!("{number}")).of_topology());
+                ConfigError::all_of(faults.chain([others]).collect()).unwrap()
             };
-            assert!(of(ScenarioError::new("x").of_topology()).is_of_topology(), "{count}");
-            let told = of(ScenarioError::new("x").of_topology()).to_string();
+            assert!(of(ConfigError::new("x").of_topology()).is_of_topology(), "{count}");
+            let told = of(ConfigError::new("x").of_topology()).to_string();
             assert_eq!(
                 (told.lines().count(), told.contains("and more")),
                 (count.min(MOST + 1), count > MOST),
                 "{told}"
             );
         }
-        let both = vec![ScenarioError::new("x").of_topology(), ScenarioError::new("y")];
-        assert!(!ScenarioError::all_of(both).unwrap().is_of_topology());
+        let both = vec![ConfigError::new("x").of_topology(), ConfigError::new("y")];
+        assert!(!ConfigError::all_of(both).unwrap().is_of_topology());
     }
 
     #[test]
     fn what_is_told_with_others_is_told_of_each() {
         let several = |count: usize| {
-            ScenarioError::all_of((0..count).map(|it| ScenarioError::new(format!("{it}"))).collect()).unwrap()
+            ConfigError::all_of((0..count).map(|it| ConfigError::new(format!("{it}"))).collect()).unwrap()
         };
-        let all = ScenarioError::all_of(vec![several(3), several(3)]).unwrap().to_string();
+        let all = ConfigError::all_of(vec![several(3), several(3)]).unwrap().to_string();
         assert_eq!(all, "0\n1\n2\n0\n1\n2");
-        let more = ScenarioError::all_of(vec![several(2), several(12)]).unwrap().to_string();
+        let more = ConfigError::all_of(vec![several(2), several(12)]).unwrap().to_string();
         assert_eq!(more, "0\n1\n0\n1\n2\n3\n4\n5\nand more, which are told when these are mended");
     }
 }

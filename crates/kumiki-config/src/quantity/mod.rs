@@ -31,7 +31,7 @@ mod parse;
 mod tests;
 
 pub use distribution::Distribution;
-pub(crate) use parse::SIGN;
+pub use parse::SIGN;
 pub use parse::{Invalid, LONGEST_LIST, parse, parse_list};
 
 /// A transmission rate in bits per second.
