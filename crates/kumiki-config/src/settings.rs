@@ -22,6 +22,19 @@ pub fn read<T>(
     kumiki_settings::read(kind, &settings, read).map_err(|error| said(error, Some(kind), &known))
 }
 
+/// What `make` makes of `given`, whose settings are among `known`: of what kind that is says the path above it.
+///
+/// # Errors
+/// A [`ConfigError`] whose path begins at the keys of `given`.
+pub fn build<T>(
+    given: &toml::Table,
+    known: &[Setting],
+    make: impl FnOnce(&Settings) -> Result<T, BuildError>,
+) -> Result<T, ConfigError> {
+    let settings = table(&mut Vec::new(), given, known)?;
+    make(&settings).map_err(|error| said(error, None, known))
+}
+
 /// Reads a table at `path`, whose settings are among `known`.
 pub fn table<'a>(
     path: &mut Vec<&'a str>,

@@ -12,7 +12,7 @@ use kumiki_link::Spread;
 
 use super::settings::{Loss, Queue, Reorder, SPREADS, Settings, usual};
 use kumiki_config::quantity::{self, Octets, Quantity, Share};
-use kumiki_lab::medium::Rule;
+use kumiki_media::Rule;
 use kumiki_settings::Word as _;
 
 /// What settings are, for people.

@@ -22,7 +22,7 @@ use kumiki_graph::Duration;
 use kumiki_io::{Clock as _, RealClock, RealDevice, ShutdownRequest};
 use serde_json::json;
 
-use kumiki_lab::scenario::ConfigError;
+use kumiki_config::ConfigError;
 #[cfg(target_os = "linux")]
 use kumiki_live::walls;
 use kumiki_live::{LiveError, OutputFormat, system};

@@ -9,7 +9,7 @@ use kumiki_link::{
 };
 
 use kumiki_config::quantity::{Octets, Rate, Share};
-use kumiki_lab::medium::Rule;
+use kumiki_media::Rule;
 use kumiki_settings::Word as _;
 
 /// How units get lost.

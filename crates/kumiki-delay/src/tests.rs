@@ -13,7 +13,7 @@ use super::command::{Change, Directions};
 use super::settings::{Loss, Queue, Reorder, Settings};
 use super::*;
 use kumiki_config::quantity::{Octets, Share};
-use kumiki_lab::medium::Rule;
+use kumiki_media::Rule;
 
 mod whole;
 

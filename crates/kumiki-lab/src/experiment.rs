@@ -50,7 +50,6 @@ use kumiki_sim::{HostId, Standstill, World};
 
 use crate::capture::trace::{self, Connection};
 use crate::capture::{Captured, Layers, Spool};
-use crate::medium::Waits;
 use crate::profile::Profile;
 use crate::rows::Counters;
 use crate::scenario::{Host, Runs, Scenario};
@@ -63,6 +62,7 @@ use fault::ConfigError;
 pub use flows::{Flow, Sender};
 use hosts::in_world::{HostsInWorld, HostsPlan, profiles_by_host};
 pub use kumiki_inet::tcp::Limit;
+use kumiki_media::Waits;
 use lines::Lines;
 pub use live::{LeftPacket, LiveWorld};
 use load::Load;
@@ -117,18 +117,6 @@ pub fn graph_of_host(
     let mut plan = hosts::Plan { programs: &mut programs, seed, trace: false, life: 0, most_held: None };
     let built = hosts::build(NAME, spec, &Profile::default(), &mut plan)?;
     Ok((built.host.graph, built.devices))
-}
-
-/// A node of the kind `kind` on the layers `below`, from settings as a scenario has them: for graphs that are no
-/// host's.
-///
-/// # Errors
-/// A [`ConfigError`] whose path begins at the node's settings.
-pub fn node_of(kind: &str, settings: &toml::Table, below: &[String]) -> Result<Box<dyn Protocol>, ConfigError> {
-    let host = Host::default();
-    let place = protocols::NodePlace { host: &host, below, trace: false };
-    let built = protocols::build(kind, settings, place)?;
-    built.ok_or_else(|| ConfigError::new(format!("there is no kind of node {kind:?}")))
 }
 
 /// An experiment that has been built and not yet run.

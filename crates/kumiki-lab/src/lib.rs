@@ -7,7 +7,6 @@ pub mod figure;
 pub mod fit;
 pub mod laboratory;
 pub mod limit;
-pub mod medium;
 pub mod page;
 pub mod plot;
 pub mod profile;

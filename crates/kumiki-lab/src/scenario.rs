@@ -47,7 +47,7 @@ use kumiki_settings::Keys;
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use crate::medium;
+use kumiki_media as medium;
 
 mod amount;
 mod arithmetic;

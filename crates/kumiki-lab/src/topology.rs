@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::OnceLock;
 
-use crate::medium::{Channel, Line};
 use crate::scenario::{Graph, Host, Link, Scenario};
+use kumiki_media::{Channel, Line};
 
 /// From one place to the next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

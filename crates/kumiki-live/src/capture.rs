@@ -1,9 +1,9 @@
-//! The capture of a graph while it runs: what [`kumiki_lab::capture`] writes of it, in a file for its owner alone.
+//! The capture of a graph while it runs: what [`kumiki_capture`] writes of it, in a file for its owner alone.
 
 use std::path::Path;
 
+use kumiki_capture::Stream;
 use kumiki_graph::Graph;
-use kumiki_lab::capture::Stream;
 use kumiki_pcapng::CaptureError;
 
 use crate::private::{CaptureBudget, PrivateCapture};

@@ -27,11 +27,11 @@ use kumiki_io::{Packets, Tun, TunConfig, TunError, tun::Layer};
 use kumiki_link::Impaired;
 
 use capture::Capture;
+use kumiki_capture::Stream;
 use kumiki_config::tree::{Node, Origin};
 pub use kumiki_config::{refusal, shown};
-use kumiki_lab::capture::Stream;
-use kumiki_lab::medium::FrameImpair;
 use kumiki_lab::scenario::{self, ConfigError, ErrorPlace};
+use kumiki_media::FrameImpair;
 use kumiki_pcapng::CaptureError;
 use private::CaptureBudget;
 
@@ -172,7 +172,7 @@ fn octets(mtu: u16) -> toml::Value {
     format!("{mtu} B").into()
 }
 
-/// Between which ends a line is: [`Impair::toward`](kumiki_lab::medium::Impair::toward) names one.
+/// Between which ends a line is: [`Impair::toward`](kumiki_media::Impair::toward) names one.
 const ENDS: [&str; 2] = ["linux", "kumiki"];
 
 impl Stack {

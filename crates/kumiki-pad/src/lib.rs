@@ -33,7 +33,7 @@ use kumiki_osi_service::x25::{Flow, Number};
 use kumiki_x25::x25::{self, PacketCarrier, X25};
 use kumiki_x25::xot::{self, Xot};
 
-use kumiki_lab::capture::Stream;
+use kumiki_capture::Stream;
 use kumiki_live::allowance::Allowances;
 use kumiki_live::capture::Capture;
 use kumiki_live::gate::Gate;

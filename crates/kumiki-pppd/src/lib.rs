@@ -26,7 +26,7 @@ use kumiki_ppp::hdlc::{self, Hdlc};
 use kumiki_ppp::ppp_daemon::{self, Kind, Phase, PppDaemon};
 use kumiki_wire::ppp::ppp::protocol;
 
-use kumiki_lab::scenario::ConfigError;
+use kumiki_config::ConfigError;
 use kumiki_live::capture::Capture;
 use kumiki_live::private::CaptureBudget;
 use kumiki_live::{BATCH, LOOK, LiveError, OutputFormat, Stack, Watcher, system};

@@ -2,7 +2,7 @@
 
 use kumiki_graph::Duration;
 
-use kumiki_lab::scenario::nearest;
+use kumiki_config::nearest;
 
 /// What is wrong with a script, where, and what would be right.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]

@@ -26,9 +26,9 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::virtual_time::Virtual;
+use kumiki_config::ConfigError;
 use kumiki_config::error::quantity;
 use kumiki_config::tree::{Entry, Node, Origin, Source, Value};
-use kumiki_lab::scenario::ConfigError;
 use kumiki_lab::scenario::ScenarioKeys;
 
 /// The settings of a script.

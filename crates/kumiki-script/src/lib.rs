@@ -36,8 +36,8 @@ pub use judge::{Failure, LinePacket, ScriptOutcome};
 pub use parse::parse;
 
 use judge::{Judge, Strictness};
+use kumiki_config::ConfigError;
 use kumiki_config::refusal::{self, Access};
-use kumiki_lab::scenario::ConfigError;
 
 /// How the names of scripts end.
 pub const ENDING: &str = "script";

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use kumiki_x25::x25_switch::CircuitEnd;
 
 use super::config::{Config, Kind, Port};
+use kumiki_config::ConfigError;
 use kumiki_config::quantity::{self, Octets};
-use kumiki_lab::scenario::ConfigError;
 
 /// Looks at all ends of all circuits.
 ///

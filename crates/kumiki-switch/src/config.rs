@@ -20,9 +20,9 @@ use kumiki_x25::x25_switch::{self, CircuitEnd, Rewrite, Route};
 use kumiki_x25::xot::DEFAULT_TIMEOUT;
 use serde::Deserialize;
 
+use kumiki_config::ConfigError;
 use kumiki_config::quantity;
 use kumiki_config::tree::{Node, Source};
-use kumiki_lab::scenario::ConfigError;
 use kumiki_live::Network;
 
 /// The port of XOT.

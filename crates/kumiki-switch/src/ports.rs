@@ -10,9 +10,9 @@ use kumiki_io::{
 
 use super::callers::Callers;
 use super::config::{Kind, Port, PortCarrier};
-use kumiki_lab::experiment::node_of;
-use kumiki_lab::scenario::ConfigError;
+use kumiki_config::{ConfigError, settings};
 use kumiki_live::{LiveError, system};
+use kumiki_stack::{LowerLayers, Settings};
 
 /// The most octets of a call that wait for a peer that does not read: two packets of the largest size.
 pub(super) const HELD: usize = 8 << 10;
@@ -75,8 +75,10 @@ pub(super) fn nodes(port: &Port, listens: Option<SocketAddr>, timeout: Duration)
     }
     let mut add = |name: String, kind: &'static str, table: &toml::Table, below: &str| {
         let key = if kind == "eth" { "on" } else { kind };
-        let node =
-            node_of(kind, table, &[below.to_owned()]).map_err(|fault| fault.under(&["port", &port.name, key]))?;
+        let known = kumiki_stack::settings(kind, &Settings::new());
+        let place = LowerLayers { below: &[below], mtu: None };
+        let node = settings::build(table, &known, |read| kumiki_stack::build(kind, read, place))
+            .map_err(|fault| fault.under(&["port", &port.name, key]))?;
         layers.push((name, kind, node));
         Ok::<(), ConfigError>(())
     };

@@ -28,7 +28,7 @@ const fn only(name: &'static str, alone: &'static [&'static str]) -> MayUse {
     MayUse { name, with_below: &[], alone }
 }
 
-const MAY_USE: [MayUse; 42] = [
+const MAY_USE: [MayUse; 44] = [
     only("kumiki-octets", &[]),
     // What primitives and PDUs of OSI both carry, so that the two that follow need not know each other.
     only("kumiki-osi-service", &["kumiki-octets"]),
@@ -50,6 +50,8 @@ const MAY_USE: [MayUse; 42] = [
     all_below("kumiki-stack", &["kumiki-atm", "kumiki-ppp", "kumiki-xtp", "kumiki-x25", "kumiki-files"]),
     // Media know the headers they frame with: cells, HDLC, SONET.
     only("kumiki-link", &["kumiki-octets", "kumiki-wire", "kumiki-graph"]),
+    // The same by name, with what goes wrong on them: for scenarios and for the delay generator.
+    all_below("kumiki-media", &["kumiki-config", "kumiki-link"]),
     only("kumiki-sim", &["kumiki-octets", "kumiki-graph", "kumiki-link"]),
     only("kumiki-io", &["kumiki-octets", "kumiki-graph", "kumiki-link", "kumiki-pcapng"]),
     // Sockets: TCP/IP on either clock, and nothing of the laboratory.
@@ -58,8 +60,12 @@ const MAY_USE: [MayUse; 42] = [
     // An analyser judges octets by the codecs alone, not by what our state machines believe.
     all_below("kumiki-decode", &["kumiki-wire"]),
     only("kumiki-pcapng", &[]),
+    only("kumiki-capture", &["kumiki-octets", "kumiki-wire", "kumiki-graph", "kumiki-pcapng"]),
     // Without an operating system: "io" is for its tests alone.
-    all_below("kumiki-lab", &["kumiki-stack", "kumiki-config", "kumiki-sim", "kumiki-io", "kumiki-decode"]),
+    all_below(
+        "kumiki-lab",
+        &["kumiki-stack", "kumiki-media", "kumiki-capture", "kumiki-sim", "kumiki-io", "kumiki-decode"],
+    ),
     // What stands on the laboratory, side by side.
     all_below("kumiki-adversity", &["kumiki-lab"]),
     all_below("kumiki-script", &["kumiki-lab"]),

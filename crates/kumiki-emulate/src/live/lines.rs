@@ -16,8 +16,8 @@ use kumiki_delay::command::{near, timed};
 use kumiki_delay::settings::{Loss, Queue, Reorder, Settings};
 use kumiki_delay::{Change, Instant, SETTINGS_HELP};
 use kumiki_lab::experiment::{LineState, LineUpdate, LiveLine, LiveWorld};
-use kumiki_lab::medium::{Rule, Step};
 use kumiki_link::{Hold, Impairment, Loss as LinkLoss};
+use kumiki_media::{Rule, Step};
 use serde_json::{Value, json};
 
 /// Whether what is in `schedule` can be done to the lines of `world`.

@@ -141,8 +141,8 @@ impl Spool {
         out.write_all(&[flags])?;
         out.write_all(&u16::try_from(reason).map_err(long)?.to_le_bytes())?;
         out.write_all(&(whole as u64).to_le_bytes())?;
-        out.write_all(&u32::try_from(writer.octets.len()).map_err(long)?.to_le_bytes())?;
-        out.write_all(&writer.octets)
+        out.write_all(&u32::try_from(writer.octets().len()).map_err(long)?.to_le_bytes())?;
+        out.write_all(writer.octets())
     }
 
     /// What makes a capture of all.

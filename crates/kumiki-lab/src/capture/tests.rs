@@ -19,18 +19,6 @@ fn layers_are_read_from_text() {
     }
 }
 
-#[test]
-fn a_checksum_left_to_the_device_is_completed() {
-    let mut octets = [0xff, 0xff, 0x12, 0x34, 0x00, 0x01, 0x56, 0x78];
-    complete(&mut octets, 2, 2);
-    assert_eq!(octets, [0xff, 0xff, 0x12, 0x34, 0x97, 0x52, 0x56, 0x78]);
-    // Nothing is where a field should be.
-    let before = octets;
-    complete(&mut octets, 2, 6);
-    complete(&mut octets, 9, 0);
-    assert_eq!(octets, before);
-}
-
 fn entry(at_ms: u64, event: Event, una: u32, nxt: u32) -> TraceEntry {
     TraceEntry {
         at: Instant::ZERO + Duration::from_millis(at_ms),

@@ -15,9 +15,9 @@ use super::measure::{lossy, program};
 use super::outages::Outages;
 use super::power::Power;
 use super::units::Units;
-use crate::medium::{Span, joined};
 use crate::workload::Ping;
 use crate::workload::ping::{EchoPath, Echoes};
+use kumiki_media::{Span, joined};
 
 /// What is known of that at an instant.
 #[derive(Default, Debug)]

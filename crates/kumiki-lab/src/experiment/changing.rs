@@ -5,7 +5,7 @@ use kumiki_link::{Carrier, Discipline, Element, Impaired, Impairment, Rate, Seri
 use kumiki_sim::{ElementId, Plug, World};
 
 use super::fault::{ConfigError, fault};
-use crate::medium::{self, Framed, ImpairmentSchedule, Line, Queue, Step};
+use kumiki_media::{self as medium, Framed, ImpairmentSchedule, Line, Queue, Step};
 
 /// A line of a [`LiveWorld`](super::LiveWorld).
 pub struct LiveLine {

@@ -7,8 +7,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::media::{Random, seed_of};
-use crate::medium::Clock;
 use crate::scenario::{Link, Scenario};
+use kumiki_media::Clock;
 
 /// The setting of a medium that has a clock.
 const CLOCK: &str = "clock_ppm";

@@ -18,7 +18,7 @@ use super::flows::{Flow, MOST};
 use super::full::FULL;
 use super::idle::HeldWhileIdle;
 use super::measure::{LoadResult, lossy};
-use crate::medium::Span;
+use kumiki_media::Span;
 
 /// From when until when what held a connection.
 pub(super) type HeldSpan = (Instant, Instant, Limit);

@@ -16,7 +16,7 @@ use kumiki_inet::tcp::Limit;
 use super::held::HeldSpan;
 use super::occupied::{AllOccupied, Occupied, ratio};
 use super::path::CrossedLine;
-use crate::medium::Span;
+use kumiki_media::Span;
 
 /// What flows were held by while their lines stood idle, and when these were full.
 #[derive(Clone, PartialEq, Debug, Default)]

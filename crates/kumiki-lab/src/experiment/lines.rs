@@ -8,9 +8,9 @@ use kumiki_sim::World;
 use super::fault::ConfigError;
 use super::load::Load;
 use super::path::{BusyTimes, CrossedLine};
-use crate::medium::{self, Step};
 use crate::scenario::{Link, Scenario};
 use crate::topology::HopKind;
+use kumiki_media::{self as medium, Step};
 
 /// How long a direction of a line was there since the beginning, and how long it was busy meanwhile, in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -18,10 +18,10 @@ use super::occupied::AllOccupied;
 use super::pace::Pace;
 use super::presence::Presence;
 use super::units::Units;
-use crate::medium::Waits;
 use crate::rows::Counters;
 use crate::workload::Times;
 use crate::workload::ping::Echoes;
+use kumiki_media::Waits;
 
 mod bound;
 mod compare;

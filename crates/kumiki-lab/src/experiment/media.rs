@@ -13,12 +13,12 @@ use siphasher::sip::SipHasher13;
 use super::changing::LiveLine;
 use super::fault::{ConfigError, fault, unknown};
 use super::occupied::AllOccupied;
-use crate::medium::{
-    self, AtmSwitch, Device, Discard, EthernetSwitch, Frames, ImpairmentSchedule, Line, Service, Step, Waits,
-};
 use crate::profile::Profile;
 use crate::scenario::{Host, Link, Scenario};
 use crate::topology::legs_of_cells;
+use kumiki_media::{
+    self as medium, AtmSwitch, Device, Discard, EthernetSwitch, Frames, ImpairmentSchedule, Line, Service, Step, Waits,
+};
 
 /// What the ends of a line can be.
 pub(super) struct LineEnds<'a> {

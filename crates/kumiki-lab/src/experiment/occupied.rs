@@ -19,8 +19,8 @@ use super::full::FULL_LINE;
 use super::lines::{LineUse, Lines};
 use super::load::{Kind, Load};
 use super::path::CrossedLine;
-use crate::medium::Span;
 use crate::topology::HopKind;
+use kumiki_media::Span;
 
 /// When one direction of a line was busy: how long it had been so by some instants. Between two of them it was so
 /// evenly.

@@ -7,10 +7,10 @@ use kumiki_graph::Instant;
 
 use super::fault::ConfigError;
 use super::load::Load;
-use crate::medium::{self, Span, joined};
 use crate::scenario::Scenario;
 use crate::topology::{HopKind, place};
 use kumiki_config::quantity::in_seconds;
+use kumiki_media::{self as medium, Span, joined};
 
 /// What keeps anything from arriving.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

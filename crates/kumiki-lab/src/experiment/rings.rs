@@ -4,8 +4,8 @@ use kumiki_sim::World;
 
 use super::fault::ConfigError;
 use super::media::{LineEnds, Random, device, has_addresses, plug_in, seed_of};
-use crate::medium::Step;
 use crate::scenario::{Ring, Scenario};
+use kumiki_media::Step;
 
 /// Puts the rings of `scenario` into `world`.
 ///

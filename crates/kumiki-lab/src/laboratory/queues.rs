@@ -11,10 +11,10 @@ use kumiki_link::Occupancy;
 
 use crate::experiment::{Flow, Limit, LoadResult, Measured};
 use crate::limit;
-use crate::medium::{Line, Queue, Rule, Switch};
 use crate::scenario::{Scenario, Workload};
 use crate::stats;
 use crate::topology::{Hop, HopKind, Topology, place};
+use kumiki_media::{Line, Queue, Rule, Switch};
 
 /// A line that was busy for so much of the time had more to do than it could.
 const FULL: f64 = 0.99;

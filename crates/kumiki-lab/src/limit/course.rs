@@ -7,8 +7,8 @@ use kumiki_graph::Duration;
 use super::loads::{of_counted, pairs};
 use super::path::Direction;
 use super::together::together;
-use crate::medium::{self, Framed, Frames, Line, Step};
 use crate::scenario::{Link, Scenario, Workload};
+use kumiki_media::{self as medium, Framed, Frames, Line, Step};
 
 /// What a direction of a line carries, beside what it would if it were always as it is written.
 #[derive(Clone, Copy)]

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use super::Ladder;
 use super::path::{Direction, of_pair};
 use super::together::{together, weighed};
-use crate::medium::{self, Framed};
 use crate::scenario::{Scenario, Workload};
 use crate::topology::{Topology, place};
 use kumiki_config::quantity::{self, Distribution, Octets};
+use kumiki_media::{self as medium, Framed};
 
 /// The ladder of a load of `scenario`: down from the node that writes to its device, and on the slowest of the lines
 /// that lead on from there through switches and routers. Of several writers it is that of the first.

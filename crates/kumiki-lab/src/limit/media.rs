@@ -15,9 +15,9 @@ use super::{
     Line, Overhead, bit_stuffing, ds3, ds3_plcp, fddi_framing, fddi_ring, framing, hdlc, hdlc_bits, oc, of_packets,
     sonet, stuffing, token,
 };
-use crate::medium::{self, Framed, Frames, Slotted};
 use crate::scenario::{Link, Ring, Scenario, Workload};
 use crate::topology::{HopKind, Topology};
+use kumiki_media::{self as medium, Framed, Frames, Slotted};
 
 /// What the setting `aal` of a device is for AAL3/4.
 pub(super) const AAL34: &str = "3/4";

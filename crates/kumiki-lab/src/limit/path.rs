@@ -8,9 +8,9 @@ use super::{
     Ladder, LadderError, Overhead, aal5_padding, aal5_trailer, aal34_frame, aal34_padding, aal34_segments,
     cell_headers, of_packets, rm_cells,
 };
-use crate::medium;
 use crate::scenario::{Scenario, Workload};
 use crate::topology::{Hop, HopKind, Topology, place};
+use kumiki_media as medium;
 
 /// Why there is no ladder of echoes.
 pub(crate) const NO_GOODPUT: &str = "echoes bring no goodput, and so have no limit";

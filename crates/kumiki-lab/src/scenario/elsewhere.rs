@@ -6,7 +6,7 @@ use kumiki_config::tree::{NameSearch, Node, Value};
 use kumiki_settings::{HasKeys as _, Setting, Settings};
 
 use super::{Report, Runs, Workload};
-use crate::medium;
+use kumiki_media as medium;
 
 /// So many places are named.
 const MOST: usize = 2;

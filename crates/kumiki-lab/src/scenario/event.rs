@@ -12,9 +12,9 @@ use kumiki_settings::Keys;
 use serde::{Deserialize, Deserializer};
 
 use super::{Host, Nodes, Scenario, Workload, groups};
-use crate::medium::{self, FASTEST, Line, Step};
 use kumiki_config::error::{ConfigError, quantity};
 use kumiki_config::quantity::{Quantity as _, Rate, Share, parse_list};
+use kumiki_media::{self as medium, FASTEST, Line, Step};
 
 /// What happens at a time, or at several.
 #[derive(Clone, PartialEq, Debug, Deserialize, Keys)]

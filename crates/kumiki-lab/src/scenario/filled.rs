@@ -9,12 +9,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::{ConfigError, ErrorPlace};
-use crate::medium::FASTEST;
 use crate::rows::{LOST, Parameter};
 use crate::sources::{FoundColumn, Source as Measurements, head, is_same, stem, told};
 use kumiki_config::error::{nearest, read_file};
 use kumiki_config::errors::ConfigErrors;
 use kumiki_config::tree::{Entry, Node, Origin, Source, Value};
+use kumiki_media::FASTEST;
 
 /// The data of an echo of ping(8), in octets.
 const ECHO: &str = "56 B";

@@ -6,9 +6,9 @@ use kumiki_graph::Duration;
 
 use super::Scenario;
 use super::event::words as words_of_set;
-use crate::medium::{Step, is_named};
 use kumiki_config::error::quantity;
 use kumiki_config::quantity::{Quantity as _, Rate, in_seconds, parse_list};
+use kumiki_media::{Step, is_named};
 
 /// What happens at a time.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -5,7 +5,7 @@ use kumiki_settings::{Described, HasKeys as _};
 
 use super::elsewhere;
 use super::{Event, Host, Link, Report, Ring, Runs, Scenario, Workload};
-use crate::medium;
+use kumiki_media as medium;
 
 /// The keys of a scenario, and of what is written as one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::load::LONGEST_FILE;
 use super::*;
-use crate::medium::Line;
+use kumiki_media::Line;
 
 mod drawing;
 mod faults;

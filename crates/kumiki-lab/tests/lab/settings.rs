@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use kumiki_inet::tcp::defaults;
-use kumiki_lab::medium::{self, Device};
+use kumiki_media::{self as medium, Device};
 use kumiki_stack::{Setting, Settings};
 
 const HEAD: &str = "\

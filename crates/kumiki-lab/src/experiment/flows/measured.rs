@@ -13,9 +13,9 @@ use super::super::held::{self, HeldSpan};
 use super::super::load::{Kind, Load};
 use super::super::measure::{Snapshot, program};
 use super::{Flow, Matched, Pair, Progress, Sender, matched, pair_of, records};
-use crate::medium::Waits;
 use crate::workload::rpc::Exchanged;
 use crate::workload::{RpcClient, Times, UdpSink};
+use kumiki_media::Waits;
 
 /// What the flows of a load are measured from.
 pub(in crate::experiment) struct FlowMeasurement<'a> {

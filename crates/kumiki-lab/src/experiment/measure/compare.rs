@@ -20,9 +20,9 @@ use crate::experiment::path::CrossedLine;
 use crate::experiment::power;
 use crate::experiment::presence::Presence;
 use crate::experiment::units::Units;
-use crate::medium::Waits;
 use crate::workload::ping::Echoes;
 use crate::workload::{FileUser, Ping, Source, Times};
+use kumiki_media::Waits;
 
 /// What is at least that part as busy as the busiest line on a way is next to as busy.
 const NEXT_TO: f64 = 0.99;

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use kumiki_link::Impairment;
 
 use super::super::{Graph, Scenario, network};
-use crate::medium;
 use kumiki_config::error::ConfigError;
+use kumiki_media as medium;
 
 /// The ends of the lines and rings that have been looked at.
 #[derive(Default)]

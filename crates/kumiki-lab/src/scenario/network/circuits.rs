@@ -7,8 +7,8 @@ use super::addresses::{Interface, own_table};
 use kumiki_link::atm::PortVc;
 use kumiki_wire::atm::cell::Vc;
 
-use crate::medium::Channel;
 use crate::topology::{Hop, legs_of_cells, place};
+use kumiki_media::Channel;
 
 /// The first VCI that is given out: those below 32 have other uses (ITU-T I.361), and a round number reads well.
 const FIRST: u32 = 100;

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use kumiki_graph::Duration;
 
 use super::super::{Link, Ring, Scenario, Workload};
-use crate::medium::Line;
 use crate::topology::{Topology, place};
 use kumiki_config::error::ConfigError;
 use kumiki_config::quantity::{self, Octets};
+use kumiki_media::Line;
 
 /// A ring of FDDI carries so many bits per second (ANSI X3.148).
 const FDDI: u64 = 100_000_000;

@@ -1,4 +1,4 @@
-//! The media of scenarios: each a type of its own, with the settings that it has and no others.
+//! Media, as scenarios and services name them: each a type of its own, with the settings that it has and no others.
 //!
 //! | Medium | Names | What goes over it |
 //! |---|---|---|
@@ -10,7 +10,7 @@
 //! | [`Switch`] | `atm`, `ethernet` | cells; frames of Ethernet |
 //!
 //! A new medium is a type with `#[derive(Settings)]`, what makes its element, and a row in [`LINES`], [`RINGS`] or
-//! [`SWITCHES`]; what its octets cost is said in [`crate::limit`]. `docs/settings.md` lists all settings from here.
+//! [`SWITCHES`]; what its octets cost, the laboratory's `limit` says. `docs/settings.md` lists all settings from here.
 
 mod abr;
 mod cells;
@@ -32,7 +32,7 @@ pub use cells::{Cells, Device, Slotted};
 pub use clock::Clock;
 pub use frames::{Framed, Frames};
 pub use impair::{FrameImpair, Impair};
-pub(crate) use impair::{is_end, is_named};
+pub use impair::{is_end, is_named};
 use kumiki_graph::Instant;
 use kumiki_link::sonet::Level;
 use kumiki_link::{Element, Impairment};
@@ -44,7 +44,7 @@ pub use ring::Ring;
 pub use schedule::Step;
 pub use switch::{AtmSwitch, Channel, Discard, EthernetSwitch, SWITCHES, Switch};
 pub use synchronous::{Switched, Synchronous};
-pub(crate) use waits::{Span, Waits, joined};
+pub use waits::{Span, Waits, joined};
 
 use kumiki_config::{ConfigError, settings};
 
@@ -62,7 +62,7 @@ pub enum Line {
 }
 
 /// What goes wrong at first, and from which times on something else.
-pub(crate) type ImpairmentSchedule = (Impairment, Vec<(Instant, Impairment)>);
+pub type ImpairmentSchedule = (Impairment, Vec<(Instant, Impairment)>);
 
 /// What makes a medium of its settings.
 pub type MediumMaker<T> = fn(&Reader<'_>) -> Result<T, BuildError>;
@@ -101,7 +101,7 @@ fn set<T: HasSettings>(mut medium: T, reader: &Reader<'_>) -> Result<T, BuildErr
 ///
 /// # Errors
 /// A [`ConfigError`] whose path begins at the keys of the device.
-pub(crate) fn device(table: &toml::Table) -> Result<Device, ConfigError> {
+pub fn device(table: &toml::Table) -> Result<Device, ConfigError> {
     settings::read("a device", table, |reader| set(Device::default(), reader))
 }
 
@@ -116,7 +116,7 @@ pub fn settings_of<T>(media: &[(&str, MediumMaker<T>)], medium: &str) -> Vec<Set
 ///
 /// # Errors
 /// A [`ConfigError`] whose path begins at the keys of the link or ring.
-pub(crate) fn read<T>(media: &[(&str, MediumMaker<T>)], medium: &str, table: &toml::Table) -> Result<T, ConfigError> {
+pub fn read<T>(media: &[(&str, MediumMaker<T>)], medium: &str, table: &toml::Table) -> Result<T, ConfigError> {
     if table.contains_key("rate") && !WITH_RATE.contains(&medium) && media.iter().any(|(name, _)| *name == medium) {
         let (rate, other) = match medium {
             "trace" => ("the rate of its recording", ", or medium = \"point-to-point\""),
@@ -137,7 +137,7 @@ const WITH_RATE: [&str; 2] = ["point-to-point", "synchronous"];
 ///
 /// # Errors
 /// A [`ConfigError`] whose path begins at the keys of the switch.
-pub(crate) fn read_switch(kind: &str, table: &toml::Table) -> Result<Switch, ConfigError> {
+pub fn read_switch(kind: &str, table: &toml::Table) -> Result<Switch, ConfigError> {
     named(&SWITCHES, ("kind", "kind of switch"), kind, |name| format!("a switch of the kind {name}"), table)
 }
 
@@ -175,7 +175,7 @@ impl Line {
     }
 
     /// How long what is sent takes to the other end, at first.
-    pub(crate) const fn propagation(&self) -> Duration {
+    pub const fn propagation(&self) -> Duration {
         match self {
             Self::Cells(it) => it.propagation,
             Self::Pos(it) => it.propagation,
@@ -185,7 +185,7 @@ impl Line {
     }
 
     /// The same, at each end of which `most` frames may wait where nothing is said.
-    pub(crate) fn bounded(mut self, most: u32) -> Self {
+    pub fn bounded(mut self, most: u32) -> Self {
         match &mut self {
             // What waits for cells waits as PDUs, in the host's device.
             Self::Cells(_) => {}
@@ -197,7 +197,7 @@ impl Line {
     }
 
     /// As it is at 0 s, where it has a schedule that says so.
-    pub(crate) fn at_first(self) -> Self {
+    pub fn at_first(self) -> Self {
         match self {
             Self::Frames(frames) => Self::Frames(frames.at_first()),
             Self::Cells(_) | Self::Pos(_) | Self::Synchronous(_) => self,
@@ -208,7 +208,7 @@ impl Line {
     ///
     /// # Errors
     /// A [`ConfigError`] whose path begins at the keys of the link.
-    pub(crate) fn element(&self, seed: u64, steps: &[Step]) -> Result<Box<dyn Element>, ConfigError> {
+    pub fn element(&self, seed: u64, steps: &[Step]) -> Result<Box<dyn Element>, ConfigError> {
         match self {
             Self::Cells(cells) => Ok(cells.element()),
             Self::Pos(pos) => Ok(pos.element(seed, &schedule::outages(steps, None))),
@@ -218,7 +218,7 @@ impl Line {
     }
 
     /// What goes wrong towards `end`, and how that changes; `None` where nothing ever does.
-    pub(crate) fn toward(&self, end: &str, steps: &[Step]) -> Option<ImpairmentSchedule> {
+    pub fn toward(&self, end: &str, steps: &[Step]) -> Option<ImpairmentSchedule> {
         let own = self.impairment().filter(|(toward, _)| toward.is_none_or(|toward| is_named(toward, end)));
         let own = own.map(|(_, impairment)| impairment);
         match self {
@@ -232,7 +232,7 @@ impl Line {
     }
 
     /// What it says itself of how it changes.
-    pub(crate) fn schedule(&self) -> &[Step] {
+    pub fn schedule(&self) -> &[Step] {
         match self {
             Self::Frames(frames) => &frames.schedule,
             Self::Cells(_) | Self::Pos(_) | Self::Synchronous(_) => &[],
@@ -243,7 +243,7 @@ impl Line {
     ///
     /// # Errors
     /// A [`ConfigError`] whose path begins at the keys of the step.
-    pub(crate) fn judge(&self, medium: &str, step: &Step) -> Result<(), ConfigError> {
+    pub fn judge(&self, medium: &str, step: &Step) -> Result<(), ConfigError> {
         if let Some(key) = step.of_both_ways() {
             let fault = ConfigError::at([key], "it changes both ways, and the event is of one");
             return Err(match key {
@@ -281,7 +281,7 @@ impl Line {
     ///
     /// # Errors
     /// A [`ConfigError`] of a file, or at the keys of the link.
-    pub(crate) fn judge_files(&self) -> Result<(), ConfigError> {
+    pub fn judge_files(&self) -> Result<(), ConfigError> {
         match self {
             Self::Frames(frames) => frames.recording().map(|_| ()),
             Self::Cells(_) | Self::Pos(_) | Self::Synchronous(_) => Ok(()),
@@ -289,7 +289,7 @@ impl Line {
     }
 
     /// What goes wrong on it, and towards which end alone.
-    pub(crate) fn impairment(&self) -> Option<(Option<&str>, Impairment)> {
+    pub fn impairment(&self) -> Option<(Option<&str>, Impairment)> {
         match self {
             Self::Cells(cells) => cells.impair.as_ref().map(Impair::impairment),
             Self::Pos(pos) => pos.impair.as_ref().map(FrameImpair::impairment),
@@ -304,7 +304,7 @@ impl Line {
 }
 
 /// The most that a line is set to, in bits per second: a thousand times what one fibre carries in our time.
-pub(crate) const FASTEST: u64 = 1_000_000_000_000_000;
+pub const FASTEST: u64 = 1_000_000_000_000_000;
 
 /// The words for the bits of a check sequence.
 const FCS: [(&str, FcsKind); 2] = [("16", FcsKind::Fcs16), ("32", FcsKind::Fcs32)];

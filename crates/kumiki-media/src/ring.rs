@@ -6,7 +6,7 @@ use kumiki_settings::{Duration, Settings};
 use kumiki_wire::inet::ethernet::MacAddr;
 
 use super::{FrameImpair, ImpairmentSchedule, Queue, Step, impaired, is_named, schedule};
-use crate::scenario::ConfigError;
+use kumiki_config::ConfigError;
 
 /// A ring of FDDI.
 #[derive(Clone, PartialEq, Debug, Settings)]
@@ -34,17 +34,17 @@ impl Default for Ring {
 
 impl Ring {
     /// The same, at each station of which `most` frames may wait where nothing is said.
-    pub(crate) fn bounded(self, most: u32) -> Self {
+    pub fn bounded(self, most: u32) -> Self {
         Self { queue: self.queue.bounded(most), ..self }
     }
 
     /// What goes wrong on it, and towards which station alone.
-    pub(crate) fn impairment(&self) -> Option<(Option<&str>, Impairment)> {
+    pub fn impairment(&self) -> Option<(Option<&str>, Impairment)> {
         self.impair.as_ref().map(FrameImpair::impairment)
     }
 
     /// What goes wrong towards the station `end`, and how that changes; `None` where nothing ever does.
-    pub(crate) fn toward(&self, end: &str, steps: &[Step]) -> Option<ImpairmentSchedule> {
+    pub fn toward(&self, end: &str, steps: &[Step]) -> Option<ImpairmentSchedule> {
         let own = self.impairment().filter(|(toward, _)| toward.is_none_or(|toward| is_named(toward, end)));
         schedule::of_path(steps, own.map(|(_, impairment)| impairment), end)
     }
@@ -54,7 +54,7 @@ impl Ring {
     ///
     /// # Errors
     /// A [`ConfigError`] whose path begins at the keys of the ring.
-    pub(crate) fn element(
+    pub fn element(
         &self,
         stations: impl IntoIterator<Item = (String, Option<MacAddr>)>,
         seed: u64,

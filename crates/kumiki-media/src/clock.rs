@@ -23,7 +23,8 @@ impl Clock {
         (self.least + self.most) / 2
     }
 
-    pub(crate) fn parse(text: &str) -> Option<Self> {
+    /// Reads parts per million, or two such with `..` between them, each within what a clock may be.
+    pub fn parse(text: &str) -> Option<Self> {
         let one = |text: &str| text.trim().parse().ok().filter(|ppm| (-MOST..=MOST).contains(ppm));
         let (least, most) =
             text.split_once("..").map_or_else(|| (one(text), one(text)), |(least, most)| (one(least), one(most)));

@@ -10,7 +10,7 @@ use kumiki_wire::atm::cell::Vc;
 use kumiki_wire::inet::ethernet::LEN;
 
 use super::{Feedback, FeedbackKind, Managed, MediumMaker, Queue, Slotted, set};
-use crate::scenario::ConfigError;
+use kumiki_config::ConfigError;
 
 /// What switches.
 #[derive(Clone, PartialEq, Debug)]
@@ -143,7 +143,7 @@ impl AtmSwitch {
     ///
     /// # Errors
     /// A [`ConfigError`] whose path begins at the keys of the switch.
-    pub(crate) fn element(&self, lines: &[Option<Slots>]) -> Result<atm::Switch, ConfigError> {
+    pub fn element(&self, lines: &[Option<Slots>]) -> Result<atm::Switch, ConfigError> {
         let own = Slots::new(self.medium.unwrap_or_default().rate());
         let queue = u64::from(self.queue_cells);
         let usual = OutputConfig::new(own, queue);
@@ -208,12 +208,12 @@ impl Default for EthernetSwitch {
 
 impl EthernetSwitch {
     /// What waits for each port.
-    pub(crate) const fn queue(&self) -> Queue {
+    pub const fn queue(&self) -> Queue {
         Queue { queue_frames: Some(self.queue_frames), managed: self.managed }
     }
 
     /// The switch with so many ports.
-    pub(crate) fn element(&self, ports: usize) -> ethernet::Switch {
+    pub fn element(&self, ports: usize) -> ethernet::Switch {
         let Self { latency, ageing, max_addresses, max_frame, .. } = *self;
         ethernet::Switch::new(SwitchConfig { ports, latency, ageing, max_addresses, max_frame })
     }

@@ -127,7 +127,7 @@ impl Managed {
 
 impl Rule {
     /// Its name.
-    pub(crate) fn word(self) -> &'static str {
+    pub fn word(self) -> &'static str {
         Self::WORDS.iter().find(|(_, rule)| *rule == self).map_or("", |(word, _)| word)
     }
 }
@@ -147,7 +147,7 @@ impl Queue {
     }
 
     /// The queue of a medium's end `end`; `seed` is that of what is random of the medium.
-    pub(crate) fn discipline(self, seed: u64, end: usize) -> Box<dyn Discipline> {
+    pub fn discipline(self, seed: u64, end: usize) -> Box<dyn Discipline> {
         let limit = self.room();
         let Managed { mark_frames, queue, aqm } = self.managed;
         let seed = Rng::named(seed, end as u64, "queue").next_u64();

@@ -6,7 +6,7 @@ use kumiki_settings::{BuildError, Duration, Reader, Settings};
 use kumiki_wire::ppp::hdlc::{BitFraming, FcsKind};
 
 use super::{Clock, FASTEST, FCS, FLAGS, FrameImpair, Managed, Queue, Rule, impaired, perhaps, time};
-use crate::scenario::ConfigError;
+use kumiki_config::ConfigError;
 
 /// A synchronous line.
 #[derive(Clone, PartialEq, Debug, Settings)]

@@ -6,7 +6,7 @@ use std::io::Write;
 use kumiki_graph::{AccessPoint, Graph};
 use kumiki_pcapng::{CaptureError, InterfaceId, PcapNg};
 
-use super::{Content, Form, Writer};
+use crate::{Content, Form, Writer};
 
 /// The capture of one graph's device.
 pub struct Stream<W: Write> {

@@ -117,7 +117,7 @@ impl Impair {
     }
 
     /// Towards which end alone, and what goes wrong.
-    pub(crate) fn impairment(&self) -> (Option<&str>, Impairment) {
+    pub fn impairment(&self) -> (Option<&str>, Impairment) {
         let impairment = Impairment {
             loss: match self.burst_loss {
                 Some(bursts) => bursts.loss(),
@@ -152,7 +152,7 @@ impl FrameImpair {
     }
 
     /// Towards which end alone, and what goes wrong.
-    pub(crate) fn impairment(&self) -> (Option<&str>, Impairment) {
+    pub fn impairment(&self) -> (Option<&str>, Impairment) {
         let (toward, any) = self.any.impairment();
         let hold = (self.reorder > 0.0).then_some((self.reorder, Hold::Time(self.reorder_by)));
         (toward, Impairment { mark: self.mark, hold, ..any })
@@ -173,12 +173,12 @@ impl FrameImpair {
 }
 
 /// Whether `toward` means the end `host.device`: it says so, or names the host or switch alone.
-pub(crate) fn is_named(toward: &str, end: &str) -> bool {
+pub fn is_named(toward: &str, end: &str) -> bool {
     toward == end || end.split_once('.').is_some_and(|(place, _)| place == toward)
 }
 
 /// Whether `toward` is one of `ends`, where it says anything.
-pub(crate) fn is_end(toward: Option<&str>, ends: &[impl AsRef<str>]) -> Result<(), ConfigError> {
+pub fn is_end(toward: Option<&str>, ends: &[impl AsRef<str>]) -> Result<(), ConfigError> {
     let Some(toward) = toward else {
         return Ok(());
     };

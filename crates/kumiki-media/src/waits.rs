@@ -15,10 +15,10 @@ use kumiki_link::{Counter, Discipline, Flow, Ledger, QueuedFrame};
 use kumiki_octets::Message;
 
 /// From one time until another.
-pub(crate) type Span = (Instant, Instant);
+pub type Span = (Instant, Instant);
 
 /// `spans` in order, those that meet put together.
-pub(crate) fn joined(mut spans: Vec<Span>) -> Vec<Span> {
+pub fn joined(mut spans: Vec<Span>) -> Vec<Span> {
     spans.sort_unstable();
     let mut all: Vec<Span> = Vec::new();
     for (since, until) in spans {
@@ -35,7 +35,7 @@ type Pair = [SocketAddr; 2];
 
 /// The waits of all connections to servers that are known, in all queues that are watched.
 #[derive(Debug)]
-pub(crate) struct Waits {
+pub struct Waits {
     servers: BTreeSet<SocketAddr>,
     found: Mutex<BTreeMap<Pair, Vec<Span>>>,
 }
@@ -43,19 +43,19 @@ pub(crate) struct Waits {
 impl Waits {
     /// None so far, of connections to `servers`.
     #[must_use]
-    pub(crate) fn of(servers: BTreeSet<SocketAddr>) -> Arc<Self> {
+    pub fn of(servers: BTreeSet<SocketAddr>) -> Arc<Self> {
         Arc::new(Self { servers, found: Mutex::default() })
     }
 
     /// Does as `inner` does, and takes note.
     #[must_use]
-    pub(crate) fn watch(self: &Arc<Self>, inner: Box<dyn Discipline>) -> Box<dyn Discipline> {
+    pub fn watch(self: &Arc<Self>, inner: Box<dyn Discipline>) -> Box<dyn Discipline> {
         Box::new(Watched { inner, waits: Arc::clone(self), on_line: None, own: BTreeMap::new() })
     }
 
     /// When something of the connection from `asks` to `answers` waited, in order and without gaps of no length.
     #[must_use]
-    pub(crate) fn between(&self, asks: SocketAddr, answers: SocketAddr) -> Vec<Span> {
+    pub fn between(&self, asks: SocketAddr, answers: SocketAddr) -> Vec<Span> {
         let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         let all = found.get(&[asks, answers]).cloned().unwrap_or_default();
         drop(found);

@@ -146,14 +146,14 @@ impl Abr {
 
     /// A rate that is always to be had, or at first, and that a line of these slots does not have: its key, and what it
     /// is.
-    pub(crate) fn above(&self, line: &Slots) -> Option<(&'static str, u32)> {
+    pub fn above(&self, line: &Slots) -> Option<(&'static str, u32)> {
         let rates = [("mcr_cps", Some(self.mcr_cps)), ("icr_cps", self.icr_cps)];
         let mut rates = rates.into_iter().filter_map(|(key, cps)| Some((key, cps?)));
         rates.find(|(_, cps)| CellRate::per_second((*cps).into()) > line.rate())
     }
 
     /// The same for a device that sends in these slots.
-    pub(crate) fn config(&self, line: &Slots) -> AbrConfig {
+    pub fn config(&self, line: &Slots) -> AbrConfig {
         let rate = |cells: u32| CellRate::per_second(cells.into());
         let pcr = self.pcr_cps.map_or_else(|| line.rate(), rate).min(line.rate());
         AbrConfig {

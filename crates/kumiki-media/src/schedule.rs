@@ -33,12 +33,12 @@ pub struct Step {
 
 impl Step {
     /// Whether it says nothing that could change.
-    pub(crate) const fn is_empty(&self) -> bool {
+    pub const fn is_empty(&self) -> bool {
         matches!(self, Self { rate: None, propagation: None, loss: None, up: None, .. })
     }
 
     /// A change that has no `toward`, where it is to be of one.
-    pub(crate) const fn of_both_ways(&self) -> Option<&'static str> {
+    pub const fn of_both_ways(&self) -> Option<&'static str> {
         match self {
             Self { toward: None, .. } => None,
             Self { rate: Some(_), .. } => Some("rate"),

@@ -183,7 +183,7 @@ impl Frames {
     }
 
     /// How fast it is at first, in bits per second, in the direction in which it is faster; nothing of a recording.
-    pub(crate) fn bits_per_second(&self) -> Option<u64> {
+    pub fn bits_per_second(&self) -> Option<u64> {
         let rates = self.rates().map(|rate| {
             let (bits, seconds) = rate.fraction();
             bits.checked_div(seconds)
@@ -207,7 +207,7 @@ impl Frames {
     ///
     /// # Errors
     /// A [`ConfigError`] with the file and its line, or at `traces`.
-    pub(crate) fn recording(&self) -> Result<Option<[Arc<Opportunities>; 2]>, ConfigError> {
+    pub fn recording(&self) -> Result<Option<[Arc<Opportunities>; 2]>, ConfigError> {
         let read = |(number, file): (usize, &String)| {
             let at = ["traces".to_owned(), number.to_string()];
             let text = read_file(Path::new(file)).map_err(|fault| ConfigError::at(&at, fault.to_string()))?;
@@ -233,7 +233,7 @@ impl Frames {
     ///
     /// # Errors
     /// Those of [`Frames::recording`].
-    pub(crate) fn element(
+    pub fn element(
         &self,
         (queues, switched): ([Queue; 2], [bool; 2]),
         seed: u64,
@@ -249,7 +249,7 @@ impl Frames {
     ///
     /// # Errors
     /// Those of [`Frames::recording`].
-    pub(crate) fn shared(
+    pub fn shared(
         &self,
         queues: [Queue; 2],
         seed: u64,
