@@ -27,10 +27,11 @@ use kumiki_io::{Packets, Tun, TunConfig, TunError, tun::Layer};
 use kumiki_link::Impaired;
 
 use capture::Capture;
+use host::Host;
 use kumiki_capture::Stream;
 use kumiki_config::tree::{Node, Origin};
+use kumiki_config::{ConfigError, ErrorPlace};
 pub use kumiki_config::{refusal, shown};
-use kumiki_lab::scenario::{self, ConfigError, ErrorPlace};
 use kumiki_media::FrameImpair;
 use kumiki_pcapng::CaptureError;
 use private::CaptureBudget;
@@ -42,6 +43,7 @@ pub mod capture;
 pub mod descriptors;
 #[cfg(target_os = "linux")]
 pub mod gate;
+mod host;
 #[cfg(target_os = "linux")]
 pub mod line;
 pub mod logbook;
@@ -50,7 +52,6 @@ pub mod memory;
 pub mod private;
 #[cfg(target_os = "linux")]
 pub mod recorder;
-pub mod report;
 #[cfg(test)]
 mod tests;
 pub mod throttle;
@@ -64,7 +65,16 @@ pub use kumiki_io::prompt::secret;
 pub use kumiki_io::{Bell, ShutdownRequest, hear_of_long_files, unguessable};
 pub use kumiki_octets::Pattern;
 pub use kumiki_octets::text::is_unseen;
-pub use report::{OutputFormat, Printer};
+
+/// How results are printed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum OutputFormat {
+    /// Lines for people.
+    #[default]
+    Text,
+    /// JSON Lines for programs, each with a key `event`: `listening`, `connection`, `ping`, `end`.
+    Json,
+}
 
 /// How many inputs are handled, and packets read, before TCP decides on acknowledgments. Assumed: as many as Linux's
 /// NAPI takes from a device in one turn.
@@ -83,7 +93,7 @@ const FAREWELL: Duration = Duration::from_secs(1);
 /// The layers of the host, from settings written as in scenarios.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Stack {
-    host: scenario::Host,
+    host: Host,
     /// The program's node, and IP's.
     pub program: String,
     ip: &'static str,
@@ -264,10 +274,7 @@ impl Stack {
     ) -> Self {
         let mut stack = Self {
             frames: None,
-            host: scenario::Host {
-                graph: Some(scenario::Graph::Below(graph.into_iter().collect())),
-                ..scenario::Host::default()
-            },
+            host: Host { layers: graph.into_iter().collect(), ..Host::default() },
             program: program.to_owned(),
             ip,
             device: device.to_owned(),
@@ -292,13 +299,9 @@ impl Stack {
 
     /// The layers that can be set.
     fn layers(&self) -> Vec<&str> {
-        let graph = match &self.host.graph {
-            Some(scenario::Graph::Below(graph)) => graph.keys().map(String::as_str).collect(),
-            Some(scenario::Graph::Chain(_)) | None => Vec::new(),
-        };
         let lower = ["icmp", "ppp", "hdlc", "arp", "eth", "sim_ether"];
         let all = ["tcp", "xtp", self.ip].into_iter().chain(lower);
-        all.filter(|layer| graph.contains(layer)).collect()
+        all.filter(|layer| self.host.layers.contains_key(*layer)).collect()
     }
 
     /// Applies settings written as `node.key=value`, such as `tcp.sack=false`.
@@ -365,7 +368,7 @@ impl Stack {
         nodes: Vec<(&str, Box<dyn Protocol>)>,
         seed: u64,
     ) -> Result<(Graph, BTreeMap<String, DeviceId>), ConfigError> {
-        kumiki_lab::experiment::graph_of_host(&self.host, nodes, seed).map_err(|fault| self.locate(fault))
+        self.host.graph(nodes, seed).map_err(|fault| self.locate(fault))
     }
 
     /// A fault with the setting that it is about.

@@ -9,8 +9,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use kumiki_octets::text::counted;
 
+use crate::OutputFormat;
 use crate::refusal::unnumbered;
-use crate::report::OutputFormat;
 
 /// Standard output, with no buffer in between: what it does not take is known at once, and not kept to be written in
 /// front of something else.

@@ -1,43 +1,27 @@
-//! Settings as they are typed, and the program in virtual time.
+//! Settings as they are typed, and what they make.
 
-use core::net::{IpAddr, SocketAddr};
-
-use kumiki_graph::Address;
-use kumiki_link::{Carrier, DropTail, Rate, Serial, SerialConfig};
-use kumiki_sim::{ElementId, Host, HostId, Plug, World};
+use kumiki_graph::{Above, Below, Context, Indication, Request, Service, Shape};
 
 use super::*;
-use kumiki_lab::workload::Ping;
-use kumiki_lab::workload::talker::{Act, Begin, Ending, Talk, Talker, TalkerConfig};
 
-const SEED: u64 = 7;
-const CONTENT: Pattern = Pattern::Random { seed: SEED };
+/// A program that does nothing.
+struct Nobody;
+
+impl Protocol for Nobody {
+    fn shape(&self) -> Shape {
+        Shape { offers: None, needs: &[Service::STREAM], below: (1, 1), keys: Vec::new() }
+    }
+
+    fn push(&mut self, _: Above, _: Request, _: &mut Context<'_>) {}
+
+    fn pop(&mut self, _: Below, _: Indication, _: &mut Context<'_>) {}
+}
 
 fn refused(sets: &[&str]) -> String {
     let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
     let mut stack = Stack::tun("source", Transport::Tcp, "10.9.0.2/24", 1500, "k0");
-    let built = stack.set(&sets).and_then(|()| {
-        let program = Talker::new(config(call(1), Act::Read));
-        stack.build(Box::new(program), 1).map(|_| ())
-    });
+    let built = stack.set(&sets).and_then(|()| stack.build(Box::new(Nobody), 1).map(|_| ()));
     built.expect_err("refused").to_string()
-}
-
-fn socket(address: [u8; 4], port: u16) -> SocketAddr {
-    SocketAddr::new(IpAddr::from(address), port)
-}
-
-fn call(sessions: u32) -> Begin {
-    Begin::Call { local: socket([0, 0, 0, 0], 0), remote: socket([10, 9, 0, 1], 5001), sessions }
-}
-
-fn listen(port: u16) -> Begin {
-    let local = socket([0, 0, 0, 0], port);
-    Begin::Listen { local, backlog: 8 }
-}
-
-fn config(begin: Begin, act: Act) -> TalkerConfig {
-    TalkerConfig { begin, act, write: 10_000, abort_after: None, quality: Quality::default(), hash: true }
 }
 
 #[test]
@@ -45,8 +29,7 @@ fn settings_have_the_names_and_units_of_scenarios() {
     let mut stack = Stack::tun("source", Transport::Tcp, "10.9.0.2/24", 1500, "k0");
     let sets = ["tcp.sack=false", "tcp.rto.minimum=1 s", "tcp.mss=\"1000 B\"", "ip.ttl=9"];
     stack.set(&sets.map(str::to_owned)).unwrap();
-    let program = Talker::new(config(call(1), Act::Read));
-    stack.build(Box::new(program), 1).unwrap();
+    stack.build(Box::new(Nobody), 1).unwrap();
 }
 
 #[test]
@@ -54,8 +37,7 @@ fn the_version_of_ip_is_that_of_the_address() {
     let mut stack = Stack::tun("source", Transport::Tcp, "fd00:9::2/64", 1500, "k0");
     stack.set(&["ipv6.hop_limit=9".to_owned()]).unwrap();
     assert!(stack.set(&["ip.ttl=9".to_owned()]).is_err());
-    let program = Talker::new(config(call(1), Act::Read));
-    stack.build(Box::new(program), 1).unwrap();
+    stack.build(Box::new(Nobody), 1).unwrap();
 }
 
 #[test]
@@ -109,162 +91,6 @@ fn an_address_has_a_prefix() {
     for wrong in ["10.9.0.1", "10.9.0.1/33", "10.9.0/24", "/24", "", "fd00::1/129"] {
         assert!(wrong.parse::<Network>().is_err(), "{wrong}");
     }
-}
-
-/// A line of 100 Mb/s in virtual time.
-fn wire() -> (World, ElementId) {
-    let mut world = World::new();
-    let config = SerialConfig {
-        carrier: Carrier::Plain { rate: Rate::bits_per_second(100_000_000), overhead: 0 },
-        propagation: Duration::from_millis(1),
-        say_sent: false,
-    };
-    let line = world.add_element("line", Box::new(Serial::new(config, DropTail::UNLIMITED)));
-    (world, line)
-}
-
-/// A host with this program at an end of it.
-fn host(world: &mut World, line: ElementId, port: usize, address: &str, program: TalkerConfig) -> HostId {
-    let stack = Stack::tun("talker", Transport::Tcp, address, 1500, "line");
-    let program = Box::new(Talker::new(program));
-    let (graph, device) = stack.build(program, SEED + port as u64).unwrap();
-    let host = world.add_host(Host::new(address, graph));
-    world.plug(Plug::Device(host, device), Plug::Port(line, port));
-    host
-}
-
-fn talks(world: &World, host: HostId) -> Vec<Talk> {
-    let graph = &world.host(host).unwrap().graph;
-    let talker: &Talker = graph.protocol(graph.node("talker").unwrap()).unwrap();
-    talker.talks().cloned().collect()
-}
-
-/// Both programs on a line, until all connections have ended at both.
-fn in_virtual_time(a: TalkerConfig, b: TalkerConfig) -> [Vec<Talk>; 2] {
-    let (mut world, line) = wire();
-    let hosts = [(0, "10.9.0.1/24", a), (1, "10.9.0.2/24", b)]
-        .map(|(port, address, program)| host(&mut world, line, port, address, program));
-    world.start().unwrap();
-    let end = Instant::ZERO + Duration::from_secs(100);
-    world.run_until_done(end, Duration::from_millis(10), |world| {
-        hosts.iter().all(|host| {
-            let talks = talks(world, *host);
-            !talks.is_empty() && talks.iter().all(|talk| talk.ending.is_some())
-        })
-    });
-    hosts.map(|host| talks(&world, host))
-}
-
-fn closed(talk: &Talk) -> bool {
-    matches!(talk.ending, Some(Ending::Closed(_)))
-}
-
-#[test]
-fn what_one_sends_the_other_reads_whoever_calls() {
-    let send = Act::Send { octets: 123_457, pattern: CONTENT };
-    for (listener, caller) in [(Act::Read, send), (send, Act::Read)] {
-        let [at_listener, at_caller] = in_virtual_time(config(listen(5001), listener), config(call(3), caller));
-        assert_eq!((at_listener.len(), at_caller.len()), (3, 3));
-        for (a, b) in at_listener.iter().zip(&at_caller) {
-            assert!(closed(a) && closed(b), "{a:?} {b:?}");
-            assert_eq!((a.sent, a.sent_hash()), (b.received, b.received_hash()));
-            assert_eq!((b.sent, b.sent_hash()), (a.received, a.received_hash()));
-            assert_eq!(a.sent + b.sent, 123_457);
-        }
-    }
-}
-
-#[test]
-fn an_echo_gives_everything_back_and_then_ends() {
-    let send = Act::Send { octets: 2_000_000, pattern: CONTENT };
-    let [echo, caller] = in_virtual_time(config(listen(5001), Act::Echo), config(call(1), send));
-    let [caller] = caller.as_slice() else {
-        panic!("one connection");
-    };
-    assert!(closed(caller) && closed(&echo[0]));
-    assert_eq!(caller.received, 2_000_000);
-    assert_eq!(caller.received_hash(), caller.sent_hash());
-}
-
-#[test]
-fn no_octets_have_the_hash_of_nothing() {
-    let send = Act::Send { octets: 0, pattern: CONTENT };
-    let [sink, _] = in_virtual_time(config(listen(5001), Act::Read), config(call(1), send));
-    // FIPS 180-4's hash of no octets, as `sha256sum` prints it for an empty file.
-    let nothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
-    assert_eq!(sink[0].received_hash().to_string(), nothing);
-    assert!(closed(&sink[0]));
-}
-
-#[test]
-fn an_abort_is_told_at_both_ends_with_its_reason() {
-    let send = Act::Send { octets: 1_000_000, pattern: CONTENT };
-    let caller = TalkerConfig { abort_after: Some(50_000), ..config(call(1), send) };
-    let [sink, caller] = in_virtual_time(config(listen(5001), Act::Read), caller);
-    let reason = |talk: &Talk| match talk.ending.clone() {
-        Some(Ending::Aborted(_, reason)) => reason,
-        other => panic!("{other:?}"),
-    };
-    assert_eq!(caller[0].sent, 50_000);
-    assert_eq!(reason(&caller[0]), Reason::User);
-    assert_eq!(reason(&sink[0]), Reason::Reset);
-}
-
-#[test]
-fn who_is_interrupted_aborts_what_is_open_and_tells_of_it() {
-    let (mut world, line) = wire();
-    let sink = host(&mut world, line, 0, "10.9.0.1/24", config(listen(5001), Act::Read));
-    let caller = host(&mut world, line, 1, "10.9.0.2/24", config(call(1), Act::Echo));
-    world.start().unwrap();
-    let moment = |world: &mut World, ms| {
-        let until = Instant::ZERO + Duration::from_millis(ms);
-        world.run_until_done(until, Duration::from_millis(1), |_| false);
-    };
-    moment(&mut world, 100);
-    let mut lines = Vec::new();
-    let mut say = |line: &str| lines.push(line.to_owned());
-    let mut printer = Printer::new(OutputFormat::Json, None, &mut say);
-    let at = world.now();
-    let graph = &mut world.host_mut(sink).unwrap().graph;
-    let node = graph.node("talker").unwrap();
-    let talker: &mut Talker = graph.protocol_mut(node).unwrap();
-    let token = printer.stop(talker, Reason::User).unwrap();
-    graph.wake(at, node, token);
-    moment(&mut world, 200);
-    let graph = &world.host(sink).unwrap().graph;
-    printer.look(graph.protocol::<Talker>(node).unwrap(), world.now());
-    assert_eq!(printer.aborted(), None, "it was asked for");
-    assert!(lines.iter().any(|line| line.contains("\"reason\":\"a user asked for it\"")), "{lines:?}");
-    let ended = talks(&world, caller).remove(0).ending;
-    assert!(matches!(ended, Some(Ending::Aborted(_, Reason::Reset))), "{ended:?}");
-}
-
-#[test]
-fn a_ping_that_is_interrupted_says_what_was_answered() {
-    let mut lines = Vec::new();
-    let mut say = |line: &str| lines.push(line.to_owned());
-    let mut printer = Printer::new(OutputFormat::Text, None, &mut say);
-    let mut ping = Ping::new(kumiki_lab::workload::PingConfig {
-        peer: IpAddr::from([10, 9, 0, 1]),
-        data: 56,
-        count: None,
-        interval: Duration::from_secs(1),
-        pattern: CONTENT,
-        opening: kumiki_lab::workload::Opening::default(),
-        transfer: kumiki_lab::workload::Transfer::default(),
-    });
-    assert!(!printer.look(&ping, Instant::ZERO));
-    assert_eq!(printer.stop(&mut ping, Reason::User), None);
-    assert!(printer.look(&ping, Instant::ZERO));
-    assert_eq!(lines, ["0 echoes asked for, 0 answered"]);
-}
-
-#[test]
-fn nobody_listens_and_the_caller_is_refused() {
-    let [_, caller] = in_virtual_time(config(listen(5002), Act::Read), config(call(1), Act::Read));
-    let refused = matches!(caller[0].ending, Some(Ending::Aborted(_, Reason::Refused)));
-    assert!(refused, "{:?}", caller[0].ending);
-    assert_eq!(caller[0].remote, Address::from(socket([10, 9, 0, 1], 5001)));
 }
 
 /// A station of an Ethernet in datagrams, or why there can be none.

@@ -9,12 +9,12 @@ use kumiki_lab::workload::talker::{Act, Begin};
 use kumiki_lab::workload::{Opening, Ping, PingConfig, Talker, TalkerConfig, Transfer};
 use kumiki_live::logbook::Logbook;
 use kumiki_live::{
-    self, Duration, Line, LiveError, OutputFormat, Pattern, Printer, Program, Quality, SimEther, Stack, Transport,
-    Watcher,
+    self, Duration, Line, LiveError, OutputFormat, Pattern, Program, Quality, SimEther, Stack, Transport, Watcher,
 };
 
 use crate::cli;
 use crate::commands::{Stop, unreadable, unwritable};
+use crate::report::Printer;
 
 /// The least MTU of a link of IPv6 (RFC 8200, section 5).
 const IPV6_MTU: u16 = 1280;

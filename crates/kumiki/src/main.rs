@@ -36,6 +36,7 @@ mod mms;
 #[cfg(target_os = "linux")]
 mod mmsd;
 mod ppp;
+mod report;
 #[cfg(target_os = "linux")]
 mod stack;
 #[cfg(target_os = "linux")]

@@ -10,7 +10,7 @@ use kumiki_config::quantity::Octets;
 use kumiki_lab::workload::talker::{Act, Begin};
 use kumiki_lab::workload::{Opening as Call, Ping, PingConfig, Talker, TalkerConfig, Transfer};
 use kumiki_live::logbook::Logbook;
-use kumiki_live::{OutputFormat, Pattern, Printer, Quality, private};
+use kumiki_live::{OutputFormat, Pattern, Quality, private};
 use kumiki_pppd::{
     self, Config, Ipv4, Ipv6, LinkOutcome, Methods, Opening, Options, Quality as Watch, Script, Secret, User,
 };
@@ -18,6 +18,7 @@ use kumiki_pppd::{
 use crate::cli::Snap;
 use crate::commands::{Stop, unreadable};
 use crate::live::{BACKLOG, option};
+use crate::report::Printer;
 
 /// `kumiki ppp`.
 #[derive(Args, Debug)]

@@ -2,7 +2,7 @@
 //!
 //! | Rule | Says |
 //! |---|---|
-//! | direction | a dependency follows `kumiki -> live -> lab -> {sim, io} -> link, stack -> families -> settings -> graph, wire -> osi-service -> octets`; `wire` and `graph` do not know each other, nor do `link` and the families, nor `sim` and `io`, and those two know no protocol; of the families `atm`, `ppp` and `xtp` know `inet`, and `files` knows `osi` |
+//! | direction | a dependency follows `kumiki -> {lab, services -> live} -> {sim, io} -> link, stack -> families -> settings -> graph, wire -> osi-service -> octets`; no service knows the laboratory; `wire` and `graph` do not know each other, nor do `link` and the families, nor `sim` and `io`, and those two know no protocol; of the families `atm`, `ppp` and `xtp` know `inet`, and `files` knows `osi` |
 //! | dev-direction | the same for what only tests use; an exception with a reason is possible |
 //! | lints | every manifest takes lints, edition and licence from the workspace |
 
@@ -70,11 +70,12 @@ const MAY_USE: [MayUse; 44] = [
     all_below("kumiki-adversity", &["kumiki-lab"]),
     all_below("kumiki-script", &["kumiki-lab"]),
     all_below("kumiki-python", &["kumiki-lab"]),
-    all_below("kumiki-live", &["kumiki-lab", "kumiki-walls"]),
+    // What runs in real time needs nothing of the laboratory, nor a world.
+    all_below("kumiki-live", &["kumiki-stack", "kumiki-media", "kumiki-capture", "kumiki-io", "kumiki-walls"]),
     // Services: each on what they share, and none on another.
     all_below("kumiki-delay", &["kumiki-live"]),
-    // A path of the one, sockets behind it, and hosts on serial lines.
-    all_below("kumiki-emulate", &["kumiki-delay", "kumiki-net", "kumiki-pppd"]),
+    // A path of the one, sockets behind it, and hosts on serial lines; or a world of the laboratory.
+    all_below("kumiki-emulate", &["kumiki-lab", "kumiki-delay", "kumiki-net", "kumiki-pppd"]),
     // Programs over sockets, in the worlds of the laboratory.
     all_below("kumiki-testbed", &["kumiki-lab", "kumiki-net"]),
     // Sockets, for a program that tests them.
@@ -241,6 +242,14 @@ mod tests {
             ("kumiki-sim", "kumiki-io"),
             ("kumiki-io", "kumiki-sim"),
             ("kumiki-lab", "kumiki"),
+            ("kumiki-config", "kumiki-lab"),
+            ("kumiki-live", "kumiki-lab"),
+            ("kumiki-live", "kumiki-sim"),
+            ("kumiki-pppd", "kumiki-lab"),
+            ("kumiki-filetransfer", "kumiki-lab"),
+            ("kumiki-pad", "kumiki-lab"),
+            ("kumiki-switch", "kumiki-lab"),
+            ("kumiki-delay", "kumiki-lab"),
             ("kumiki", "xtask"),
         ] {
             let findings = found(name, &format!("[dependencies]\n{used}.workspace = true\n"));

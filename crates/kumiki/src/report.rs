@@ -5,23 +5,16 @@ use core::fmt::Write as _;
 use kumiki_graph::{Address, Duration, Instant, Reason, Token};
 use serde_json::json;
 
-use super::{LiveOutcome, Watcher};
 use kumiki_lab::workload::Ping;
 use kumiki_lab::workload::ping::Echoes;
 use kumiki_lab::workload::talker::{Ending, Talk, Talker};
+use kumiki_live::{LiveOutcome, OutputFormat, Watcher};
 
-/// How results are printed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum OutputFormat {
-    /// Lines for people.
-    #[default]
-    Text,
-    /// JSON Lines for programs, each with a key `event`: `listening`, `connection`, `ping`, `end`.
-    Json,
-}
+#[cfg(test)]
+mod tests;
 
 /// Watches a program, prints what it did and says when it is done.
-pub struct Printer<'a> {
+pub(crate) struct Printer<'a> {
     form: OutputFormat,
     /// How many connections must end; `None`: go on for ever.
     connections: Option<usize>,
@@ -45,7 +38,7 @@ pub struct Printer<'a> {
 impl<'a> Printer<'a> {
     /// Prints by `print`, a line each time. The program is done when so many `connections` have ended.
     #[must_use]
-    pub fn new(form: OutputFormat, connections: Option<usize>, print: &'a mut dyn FnMut(&str)) -> Self {
+    pub(crate) fn new(form: OutputFormat, connections: Option<usize>, print: &'a mut dyn FnMut(&str)) -> Self {
         Self {
             form,
             connections,
@@ -66,7 +59,7 @@ impl<'a> Printer<'a> {
     /// What is to be said of the connections that ended otherwise than in order and by our wish: how many, and why the
     /// first of them did; `None` where none did.
     #[must_use]
-    pub fn aborted(&self) -> Option<String> {
+    pub(crate) fn aborted(&self) -> Option<String> {
         let first = self.first_abort.as_ref()?;
         Some(match self.aborted {
             1 => first.clone(),
@@ -76,13 +69,13 @@ impl<'a> Printer<'a> {
 
     /// Why the program could not do its work at all.
     #[must_use]
-    pub fn refused(&self) -> Option<&str> {
+    pub(crate) fn refused(&self) -> Option<&str> {
         self.refused.as_deref()
     }
 
     /// What became of the echoes, where the program was a [`Ping`].
     #[must_use]
-    pub const fn echoes(&self) -> Option<Echoes> {
+    pub(crate) const fn echoes(&self) -> Option<Echoes> {
         self.echoes
     }
 
@@ -160,7 +153,7 @@ impl<'a> Printer<'a> {
     }
 
     /// Prints what the run did as a whole.
-    pub fn end(&mut self, outcome: &LiveOutcome) {
+    pub(crate) fn end(&mut self, outcome: &LiveOutcome) {
         let cpu = outcome.cpu.as_secs_f64();
         let per_gib = cpu / (f64_of(self.octets) / f64::from(1_u32 << 30));
         let device = outcome.device;
