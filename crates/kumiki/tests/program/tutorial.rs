@@ -4,6 +4,7 @@
 //! |---|---|
 //! | Run | every line `$ kumiki ...` of `docs/tutorial/*.md` and `docs/textbook/*.md`, page after page in one folder, with the TOML of the pages in the files that they name |
 //! | Compared | every line below it, up to the next command; `...` stands for anything |
+//! | Of the README | its scenario, and a row of its figure |
 //! | Left out | other commands than `kumiki`; what is in [`LEFT_OUT`] |
 #![expect(clippy::unwrap_used, reason = "a test may stop where something is not as it should be")]
 
@@ -130,6 +131,46 @@ fn the_experiments_of_a_textbook_give_what_they_show() {
     let (wrong, run) = tried("textbook");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(run > 4, "{run} commands");
+}
+
+/// The cells of a line of a table.
+fn cells(line: &str) -> Vec<&str> {
+    line.split(['│', '┆']).map(str::trim).collect()
+}
+
+#[test]
+fn what_the_readme_shows_is_what_comes() {
+    kumiki_watchdog::minute();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("readme");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let run = |arguments: &[&str]| {
+        let command =
+            Command::new(env!("CARGO_BIN_EXE_kumiki")).arg("run").args(arguments).current_dir(&folder).output();
+        String::from_utf8(command.unwrap().stdout).unwrap()
+    };
+    let row = readme.lines().find(|line| line.starts_with("│ 48 KiB")).unwrap();
+    let text = run(&["paper2-fig6", "--set", "window=48 KiB", "--out", "fig6"]);
+    assert!(text.lines().any(|line| cells(line) == cells(row)), "{row}\n{text}");
+
+    let (_, _, scenario) = blocks(&readme).into_iter().find(|(_, kind, _)| kind == "toml").unwrap();
+    let impair = readme.split('`').find(|part| part.starts_with("impair = ")).unwrap();
+    let shown: Vec<&str> =
+        readme.split("` gives ").skip(1).filter_map(|part| part.split_once(" Mb/s")).map(|it| it.0).collect();
+    assert_eq!(shown.len(), 2);
+    for (directory, more, shown) in [("mine", "", shown[0]), ("lossy", impair, shown[1])] {
+        let lines = scenario.iter().map(|line| {
+            let behind = if line.starts_with("propagation") { more } else { "" };
+            format!("{line}\n{behind}\n")
+        });
+        std::fs::write(folder.join("my.toml"), lines.collect::<String>()).unwrap();
+        let text = run(&["my.toml", "--out", directory]);
+        for value in shown.replace(" and ", ", ").split(", ") {
+            assert!(text.contains(&format!(" {value} ")), "{value} of {shown}\n{text}");
+        }
+    }
 }
 
 /// They are to be typed.
