@@ -27,7 +27,7 @@ Settings, in the order in which a unit meets them; several may stand on one line
   queue codel|fq-codel|pie [N packets|SIZE|none]
                  they drop or mark by how long units wait (RFC 8289, 8290, 8033)
   overhead SIZE  each unit has so many octets more on the line
-  loss P         a unit that leaves the line is lost with this probability (1%); none
+  loss P         a unit that leaves the line is lost with this probability: 1% or 0.01; none
   loss gilbert TO_BAD TO_GOOD [BAD [GOOD]]
                  in bursts: how likely the state changes before a unit, and the loss in
                  each state (100% and 0%)
@@ -390,8 +390,8 @@ impl<'a> Words<'a> {
         let (first, before) = (self.0.front().copied().unwrap_or_default(), self.0.len());
         let read: Result<Share, String> = self.quantity("a share");
         let is_bare = before == self.0.len() + 1 && first.ends_with(|end: char| end.is_ascii_digit());
-        // Other tools mean 1 % by a 1, and a loss of 100 % looks like a path that is broken.
-        if is_bare && read != Ok(Share::default()) {
+        // As in scenarios 0.01 is 1 %. Other tools mean 1 % by a 1, and a loss of 100 % looks like a path that is broken.
+        if is_bare && read.as_ref().map_or(true, |share| *share >= Share::ONE) {
             let percent = quantity::parse(&format!("{first}%")).ok().filter(|share| *share <= Share::ONE);
             let meant = [percent, read.clone().ok()].into_iter().flatten();
             let meant: Vec<String> = meant.map(|share: Share| share.to_string().replace(' ', "")).collect();

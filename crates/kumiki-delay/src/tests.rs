@@ -248,7 +248,7 @@ fn the_bound_is_one_of_memory() {
 #[test]
 fn lines_set_what_they_say() {
     let percent = |n: u64| Share::from_parts_per_trillion(n * 10_000_000_000);
-    let of = |line| {
+    let of = |line: &str| {
         let mut settings = Settings::default();
         for change in changes(line).1 {
             change.apply(&mut settings);
@@ -268,12 +268,16 @@ fn lines_set_what_they_say() {
     assert_eq!(all.reorder, Some((percent(4), behind)));
     assert_eq!(all.queue, Queue::Octets(Octets::new(65_536)));
     assert_eq!(of("both queue 100 packets delay 0").queue, Queue::Packets(100));
-    let managed = |line| (of(line).rule, of(line).queue);
+    let managed = |line: &str| (of(line).rule, of(line).queue);
     assert_eq!(managed("up queue fq-codel"), (Rule::FqCodel, Queue::Packets(10_240)));
     assert_eq!(managed("down queue codel 64KiB"), (Rule::Codel, Queue::Octets(Octets::new(65_536))));
     assert_eq!(managed("both queue pie none loss 1%"), (Rule::Pie, Queue::Unlimited));
     assert_eq!(managed("both queue codel queue drop-tail"), (Rule::DropTail, Queue::Packets(1000)));
     assert_eq!(of("ab delay 5ms clear"), Settings::default());
+    for (part, percent) in [("loss 0.01", "loss 1 %"), ("loss gilbert 0.001 0.2", "loss gilbert 0.1% 20%")] {
+        let (part, percent) = (format!("both {part}"), format!("both {percent}"));
+        assert_eq!(of(&part), of(&percent));
+    }
     let time = Command::parse_timed("1.5 s both delay 1ms").unwrap().unwrap();
     assert_eq!(time.0, us(1_500_000));
     assert_eq!(Command::parse_timed("  # nothing"), Ok(None));
@@ -367,7 +371,7 @@ fn mistakes_are_answered_with_what_would_be_right() {
         ("a>b loss 1", "\"1\": no unit; write 1% or 100%"),
         ("a>b loss 5", "\"5\": no unit; write 5%"),
         ("a>b loss 500", "\"500\": no unit; try"),
-        ("a>b duplicate 0.01", "\"0.01\": no unit; write 0.01% or 1%"),
+        ("a>b duplicate 1.0", "\"1.0\": no unit; write 1% or 100%"),
         ("a>b loss gilbert 0.1% 1", "write 1% or 100%"),
         ("a>b reorder 1 by 5ms", "write 1% or 100%"),
         ("a>b order random", "kept or free"),

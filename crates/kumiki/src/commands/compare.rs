@@ -35,8 +35,8 @@ pub(crate) struct SourceChoice {
     /// Which rows: of all loads of a run together, of each load, or of each flow
     #[arg(long, value_enum, default_value_t = Rows::Total)]
     pub(crate) scope: Rows,
-    /// Of intervals, in per cent: 95 or 99
-    #[arg(long, value_name = "PERCENT", default_value = "99", value_parser = level)]
+    /// Of intervals: 95% or 99%
+    #[arg(long, value_name = "SHARE", default_value = "99%", value_parser = level)]
     pub(crate) confidence: Level,
 }
 
@@ -77,10 +77,10 @@ pub(super) fn column(text: &str) -> Result<(String, String), String> {
 }
 
 pub(super) fn level(text: &str) -> Result<Level, String> {
-    match text.trim_end_matches('%').trim() {
-        "95" => Ok(Level::P95),
-        "99" => Ok(Level::P99),
-        _ => Err("expected 95 or 99".to_owned()),
+    match text.replace(' ', "").as_str() {
+        "95%" | "95" | "0.95" => Ok(Level::P95),
+        "99%" | "99" | "0.99" => Ok(Level::P99),
+        _ => Err("expected 95 % or 99 %".to_owned()),
     }
 }
 

@@ -46,8 +46,8 @@ pub(crate) struct FitArgs {
     /// How many runs, with other seeds, make one value
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) runs: u32,
-    /// Of intervals, in per cent: 95 or 99
-    #[arg(long, value_name = "PERCENT", default_value = "95", value_parser = level)]
+    /// Of intervals: 95% or 99%
+    #[arg(long, value_name = "SHARE", default_value = "95%", value_parser = level)]
     pub(crate) confidence: Level,
     /// How many runs are made at once; as many as there are cores unless given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
