@@ -41,7 +41,7 @@ pub fn words(path: &Path, why: &io::Error, access: Access) -> String {
                 return format!("there is no directory {}; make it, or choose another place", above.display());
             }
             (Some(above), Access::Read) => format!("there is no directory {}", above.display()),
-            (None, Access::Read) => "there is nothing of that name".to_owned(),
+            (None, Access::Read) => "no such file or directory".to_owned(),
             (None, Access::Write) => "nothing can be made there".to_owned(),
         },
         (ErrorKind::NotADirectory, _) => match in_the_way(path) {
@@ -209,7 +209,7 @@ mod tests {
         let missing = format!("there is no directory {own}/none");
         assert_eq!(write("none/x/y"), format!("{missing}; make it, or choose another place"));
         assert_eq!(read("none/x"), missing);
-        assert_eq!(read("none"), "there is nothing of that name");
+        assert_eq!(read("none"), "no such file or directory");
         assert_eq!(write("file/x"), format!("{own}/file is no directory; choose another place"));
         assert_eq!(read("file/x/y"), format!("{own}/file is no directory"));
         assert_eq!(made("file/x"), format!("{own}/file is no directory; choose another place"));

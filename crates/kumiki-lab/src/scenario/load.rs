@@ -157,7 +157,6 @@ impl Document {
             None => {
                 let names = Self::builtin_names();
                 let fault = ConfigError::new(format!("there is no scenario {name:?}"));
-                let fault = if names.is_empty() { fault } else { fault.one_of(&names) };
                 let on_disk = [format!("{name}.toml"), format!("./{name}")];
                 let on_disk = on_disk.iter().find(|path| Path::new(path).is_file());
                 Err(if let Some(path) = on_disk {
@@ -165,7 +164,9 @@ impl Document {
                 } else if let Some(near) = nearest(name, &names) {
                     fault.suggest(near)
                 } else {
-                    fault
+                    fault.expected(
+                        "a name that `kumiki scenarios` lists, or a file: a path with a slash or ending in .toml",
+                    )
                 })
             }
         }

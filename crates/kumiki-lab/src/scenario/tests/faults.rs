@@ -248,7 +248,7 @@ fn an_unknown_profile_is_named_with_those_there_are() {
     assert!(message.starts_with(start) && message.ends_with(end), "{message}");
     assert_eq!(
         refused("profile = \"zero\"", "profile = \"./none.toml\""),
-        "x.toml:11: host.a.profile = \"./none.toml\": ./none.toml: there is nothing of that name"
+        "x.toml:11: host.a.profile = \"./none.toml\": ./none.toml: no such file or directory"
     );
 }
 
@@ -307,7 +307,13 @@ fn a_missing_file_and_an_unknown_name_are_said() {
         "scenarios/none.toml: there is no directory scenarios"
     );
     let unknown = Document::find("none").unwrap_err().to_string();
-    assert!(unknown.starts_with("there is no scenario \"none\""), "{unknown}");
+    assert_eq!(
+        unknown,
+        "there is no scenario \"none\"; expected a name that `kumiki scenarios` lists, or a file: a path with a slash or \
+         ending in .toml"
+    );
+    let near = Document::find("paper2-fig66").unwrap_err().to_string();
+    assert!(near.contains("did you mean paper2-fig6?") && near.len() < 100, "{near}");
 }
 
 #[test]

@@ -93,7 +93,7 @@ fn a_line_delivers_when_its_recording_says() {
     assert_eq!(said(&bad), format!("{bad}:3: \"x\" is no whole number of milliseconds"));
     let missing = said("no-such.up");
     assert!(
-        missing.contains("link.line.traces.0 = \"no-such.up\": no-such.up: there is nothing of that name"),
+        missing.contains("link.line.traces.0 = \"no-such.up\": no-such.up: no such file or directory"),
         "{missing}"
     );
 }

@@ -213,10 +213,10 @@ fn a_place_that_cannot_be_read_is_told_in_words() {
         (&["run", "latin.toml"], "latin.toml: not UTF-8 text"),
         (&["run", "dir.toml"], "dir.toml: it is a directory; expected a file"),
         (&["decode", "none/x.pcap"], "none/x.pcap: there is no directory none"),
-        (&["decode", "x.pcap"], "x.pcap: there is nothing of that name"),
-        (&["script", "x.script"], "x.script: there is nothing of that name"),
-        (&["compare", "m.csv", "n.csv"], "m.csv: there is nothing of that name"),
-        (&["list", "none"], "none: there is nothing of that name"),
+        (&["decode", "x.pcap"], "x.pcap: no such file or directory"),
+        (&["script", "x.script"], "x.script: no such file or directory"),
+        (&["compare", "m.csv", "n.csv"], "m.csv: no such file or directory"),
+        (&["list", "none"], "none: no such file or directory"),
         (&["ppp", "pty", "--script", "none/x"], "--script none/x: there is no directory none"),
         #[cfg(target_os = "linux")]
         (&["link", "--up-trace", "none/x", "--", "true"], "--up-trace none/x: there is no directory none"),
@@ -242,9 +242,9 @@ fn a_place_that_cannot_be_read_is_told_in_words() {
             &["link", "--control", "none/x", "--", "true"],
             "--control none/x: there is no directory none; make it, or choose another place",
         ),
-        (&["ftamd", "--anonymous", "--root", "none"], "--root none: there is nothing of that name"),
+        (&["ftamd", "--anonymous", "--root", "none"], "--root none: no such file or directory"),
         (&["mmsd", "--anonymous", "--root", "file"], "--root file: it is no directory"),
-        (&["ftamd", "--root", ".", "--passwords", "none"], "--passwords none: there is nothing of that name"),
+        (&["ftamd", "--root", ".", "--passwords", "none"], "--passwords none: no such file or directory"),
         (
             &["ftamd", "--root", ".", "--anonymous", "--port-file", "none/x"],
             "--port-file none/x: there is no directory none; make it, or choose another place",
@@ -254,14 +254,14 @@ fn a_place_that_cannot_be_read_is_told_in_words() {
             &["mms", "get", "mms://127.0.0.1:1/a", "none/x"],
             "none: there is no such directory; make it, or choose another place",
         ),
-        (&["ftam", "put", "none", "ftam://127.0.0.1:1/a"], "none: there is nothing of that name"),
+        (&["ftam", "put", "none", "ftam://127.0.0.1:1/a"], "none: no such file or directory"),
         (
             &["mms", "ls", "--password-file", "none", "mms://127.0.0.1:1/"],
-            "--password-file none: there is nothing of that name",
+            "--password-file none: no such file or directory",
         ),
         (
             &["delay", "--send", "none", "stats"],
-            "--send none: there is nothing of that name; `kumiki delay`, `link` or `live` with --control and this path would listen there",
+            "--send none: no such file or directory; `kumiki delay`, `link` or `live` with --control and this path would listen there",
         ),
         #[cfg(target_os = "linux")]
         (
