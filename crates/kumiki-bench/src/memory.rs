@@ -107,6 +107,6 @@ fn main() -> ExitCode {
             stacks / 2
         );
     }
-    println!("each write of 64 KiB under way: {page_octets} octets of page, shared by both ends while it is");
+    println!("each write of 64 KiB in flight: {page_octets} octets of page, shared by both ends while it is");
     ExitCode::SUCCESS
 }

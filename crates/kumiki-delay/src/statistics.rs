@@ -311,7 +311,7 @@ impl Statistics {
     #[must_use]
     pub fn text(&self, name: &str) -> String {
         let mut text = format!(
-            "{name}  in {}, {}; out {}, {}; {} under way\n",
+            "{name}  in {}, {}; out {}, {}; {} in flight\n",
             counted(self.units_in, "unit"),
             Octets::new(self.octets_in),
             counted(self.units_out, "unit"),

@@ -235,7 +235,7 @@ fn more_descriptors() {
 /// What `kumiki link` waits for when the program has ended.
 fn waits_for(connections: usize, linger: Duration) -> String {
     let what = match connections {
-        0 => "what it has sent is still under way".to_owned(),
+        0 => "what it has sent is still in flight".to_owned(),
         1 => "one of its connections has not ended".to_owned(),
         _ => format!("{connections} of its connections have not ended"),
     };
@@ -395,6 +395,6 @@ mod tests {
         assert!(resets(2, Duration::from_secs(10), Some(2)).ends_with("are reset (signal 2)"));
         let said = waits_for(2, Duration::from_secs(10));
         assert!(said.contains("2 of its connections have not ended") && said.contains("10 s at most"), "{said}");
-        assert!(waits_for(0, Duration::from_secs(10)).contains("under way"));
+        assert!(waits_for(0, Duration::from_secs(10)).contains("in flight"));
     }
 }

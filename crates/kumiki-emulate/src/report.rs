@@ -266,7 +266,7 @@ fn said(total: &Counted, took: f64) -> String {
     }
     if total.units_out > 0.0 {
         let _ =
-            write!(text, "; under way for {:.1} ms in the mean, {:.1} ms at 99 %", total.delay_ms, total.delay_p99_ms);
+            write!(text, "; in transit for {:.1} ms in the mean, {:.1} ms at 99 %", total.delay_ms, total.delay_p99_ms);
     }
     if total.queue_most > 0.0 {
         let _ = write!(text, "; at most {} in the queue", total.queue_most);

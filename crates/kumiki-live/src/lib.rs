@@ -396,7 +396,7 @@ fn assignment(text: &str) -> Result<(Vec<&str>, toml::Value), ConfigError> {
     Ok((name.trim().split('.').map(str::trim).collect(), value))
 }
 
-/// What goes wrong on the line, from `key=value` of what a scenario has as `impair`, such as `loss=0.05`.
+/// What goes wrong on the line, from `key=value` of what a scenario has as `impair`, such as `loss=5%`.
 ///
 /// # Errors
 /// A [`ConfigError`] where there is no such key, or the value is none for it.
@@ -518,7 +518,7 @@ pub enum LiveError {
     Line(String),
     /// A wall cannot be raised.
     #[cfg(target_os = "linux")]
-    #[error("walls: {0}")]
+    #[error("sandbox: {0}")]
     Walls(#[from] walls::WallError),
 }
 

@@ -62,7 +62,7 @@ fn a_wrong_setting_is_answered_with_what_would_be_right() {
 fn what_goes_wrong_is_read_as_in_a_scenario() {
     let texts = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
     assert_eq!(impair(&[]).unwrap(), None);
-    let given = texts(&["loss=0.05", "reorder=0.02", "reorder_by=2 ms", "toward=linux"]);
+    let given = texts(&["loss=5%", "reorder=0.02", "reorder_by=2 ms", "toward=linux"]);
     let read = impair(&given).unwrap().unwrap();
     assert_eq!((read.any.loss, read.reorder), (0.05, 0.02));
     let [to_linux, to_kumiki] = read.toward(ENDS).unwrap();

@@ -69,7 +69,7 @@ impl FromStr for Wall {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|wall| wall.name() == text);
-        found.ok_or_else(|| "a wall is no-new-privs, landlock or seccomp".to_owned())
+        found.ok_or_else(|| "a part of the sandbox is no-new-privs, landlock or seccomp".to_owned())
     }
 }
 
@@ -175,7 +175,7 @@ impl Walls {
     pub fn raise(&self, needs: &Needs) -> Result<Option<String>, WallError> {
         let raises = |wall: Wall| !self.without.contains(&wall);
         if self.run_as.is_none() && !Wall::ALL.into_iter().any(raises) {
-            return Ok(self.is_told.then(|| "walls: NONE, as asked for".to_owned()));
+            return Ok(self.is_told.then(|| "sandbox: NONE, as asked for".to_owned()));
         }
         let mut said = Vec::new();
         // Places are opened by who may still open them.
@@ -204,7 +204,7 @@ impl Walls {
             said.push(WallOutcome::Lacks(format!("{wall}, as asked for")));
         }
         let said: Vec<String> = said.iter().map(ToString::to_string).collect();
-        Ok(Some(format!("walls: {}", said.join("; "))))
+        Ok(Some(format!("sandbox: {}", said.join("; "))))
     }
 }
 
@@ -216,7 +216,7 @@ mod tests {
     fn who_has_all_walls_left_out_is_told_that_none_stands() {
         let needs = Needs { files: Ok(Vec::new()), connects: Vec::new(), calls: Calls::Lines, capabilities: false };
         let none = Walls::new(None, Wall::ALL.to_vec()).unwrap();
-        assert_eq!(none.raise(&needs).unwrap().as_deref(), Some("walls: NONE, as asked for"));
+        assert_eq!(none.raise(&needs).unwrap().as_deref(), Some("sandbox: NONE, as asked for"));
         assert_eq!(Walls::none().raise(&needs).unwrap(), None);
     }
 }

@@ -76,7 +76,7 @@ pub(crate) enum Command {
     /// it runs
     Delay(Box<crate::delay::DelayArgs>),
     /// Run a program behind an emulated path, without root: its connections are slow, lossy or narrow as the path is,
-    /// and end at the world's hosts
+    /// and end at hosts of the real network
     #[cfg(target_os = "linux")]
     Link(Box<crate::link::LinkArgs>),
     /// Run a scenario in real time, with real programs at its hosts, without root: an emulated network between them
@@ -466,7 +466,7 @@ pub(crate) struct Live {
     /// given several times
     #[arg(long, value_name = "LAYER.KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// What goes wrong between stack and device, with the keys of a scenario's `impair`: loss=0.05, reorder=0.02 with
+    /// What goes wrong between stack and device, with the keys of a scenario's `impair`: loss=5%, reorder=2% with
     /// reorder_by="2 ms", duplicate, mark, corrupt, delay, jitter; both ways, or toward=linux or toward=kumiki
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) impair: Vec<String>,

@@ -64,7 +64,7 @@ pub(crate) struct DelayArgs {
     /// Fixes what is random: the same units meet the same fates
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// The most memory that units under way may hold, in both directions together; what comes beyond is dropped, and
+    /// The most memory that units in flight may hold, in both directions together; what comes beyond is dropped, and
     /// counted as `no room for`
     #[arg(long, value_name = "SIZE", default_value = "256MiB")]
     memory: String,

@@ -38,7 +38,7 @@ fn examples() -> String {
 
 What PROGRAM finds at localhost is its own; this host's servers are at $KUMIKI_GATEWAY, on their ports.
 Delays are one way: --delay 40ms makes round trips of 80 ms. Settings have the words of `kumiki delay --help`: --jitter '5ms normal', --loss 'gilbert 1% 30%'.
-What follows counts: the preset, then the options for both directions, then --up and --down.
+Of settings that contradict each other the last is in force: the preset, then the options for both directions, then --up and --down.
 A line of --at, --schedule and --control is up, down or both with settings behind it, or one of stats, settings, reset, quit and help.
 
 Presets (kb/s down and up, round trip in ms, queues down and up):
@@ -107,7 +107,7 @@ pub(crate) struct LinkArgs {
     /// Random extra delay (jitter): 5ms, or '5ms normal'
     #[arg(long, value_name = "TIME")]
     jitter: Option<String>,
-    /// Probability that a packet is lost: 1%, or 'gilbert 1% 30%' for bursts
+    /// Probability that a packet is lost: 1% or 0.01, or 'gilbert 1% 30%' for bursts
     #[arg(long, value_name = "SHARE")]
     loss: Option<String>,
     /// Probability that a packet is reordered, and by how much: '1% by 5ms', or '1% behind 3'
@@ -150,7 +150,7 @@ pub(crate) struct LinkArgs {
     /// The most octets of a packet
     #[arg(long, value_name = "OCTETS", default_value_t = 1500, value_parser = clap::value_parser!(u16).range(1280..))]
     mtu: u16,
-    /// The most memory that packets under way may hold, in both directions together; what comes beyond is dropped
+    /// The most memory that packets in flight may hold, in both directions together; what comes beyond is dropped
     #[arg(long, value_name = "SIZE", default_value = "256MiB")]
     memory: String,
     /// How long what PROGRAM has sent may take to arrive once it has ended

@@ -7,14 +7,14 @@ use crate::commands::Stop;
 
 /// What is given up before the first caller.
 #[derive(Args, Debug)]
-#[command(next_help_heading = "Walls")]
+#[command(next_help_heading = "Sandbox")]
 pub(crate) struct WallOptions {
     /// Become this user, of its groups or of GROUP alone, when all is open and before anybody is let in; only root can
     #[arg(long, value_name = "NAME[:GROUP]")]
     run_as: Option<RunAs>,
-    /// Leave walls out that are raised otherwise: no-new-privs, landlock, seccomp, with commas between; or all
-    #[arg(long, value_name = "WALL", value_delimiter = ',', value_parser = walls)]
-    no_wall: Vec<OmittedWalls>,
+    /// Leave parts of the sandbox out: no-new-privs, landlock, seccomp, with commas between; or all
+    #[arg(long, value_name = "PART", value_delimiter = ',', value_parser = walls)]
+    no_sandbox: Vec<OmittedWalls>,
 }
 
 /// Walls that are left out.
@@ -32,16 +32,16 @@ fn walls(text: &str) -> Result<OmittedWalls, String> {
 impl WallOptions {
     /// What was asked for, by its name.
     pub(crate) fn asked(&self) -> Option<&'static str> {
-        match (&self.run_as, self.no_wall.as_slice()) {
+        match (&self.run_as, self.no_sandbox.as_slice()) {
             (Some(_), _) => Some("--run-as"),
-            (None, [_, ..]) => Some("--no-wall"),
+            (None, [_, ..]) => Some("--no-sandbox"),
             (None, []) => None,
         }
     }
 
     /// The walls that are wanted.
     pub(crate) fn walls(&self) -> Result<Walls, Stop> {
-        let without = self.no_wall.iter().flat_map(|left| left.0.clone());
-        Walls::new(self.run_as.clone(), without.collect()).map_err(|why| Stop::Input(format!("--no-wall: {why}")))
+        let without = self.no_sandbox.iter().flat_map(|left| left.0.clone());
+        Walls::new(self.run_as.clone(), without.collect()).map_err(|why| Stop::Input(format!("--no-sandbox: {why}")))
     }
 }

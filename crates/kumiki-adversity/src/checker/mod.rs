@@ -226,7 +226,7 @@ impl Checker {
                 let max = sending.max;
                 self.breaks(deadline, "stall", || {
                     format!(
-                        "nothing is under way, the window is {window}, and positions {max} to {waiting} have waited since {since}, and still at {deadline}"
+                        "nothing is in flight, the window is {window}, and positions {max} to {waiting} have waited since {since}, and still at {deadline}"
                     )
                 });
             }

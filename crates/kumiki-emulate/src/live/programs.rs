@@ -159,7 +159,7 @@ impl Programs {
             let now = self.clock.now();
             if left == 0 || now >= until {
                 if left > 0 {
-                    say(&format!("{} had not ended, and what is under way is lost (--linger)", connections(left)));
+                    say(&format!("{} had not ended, and what is in flight is lost (--linger)", connections(left)));
                 }
                 return;
             }

@@ -102,7 +102,7 @@ impl Entry {
 }
 
 /// Why a state is not opened while another process has it.
-const LOCKED: &str = "another collection is under way";
+const LOCKED: &str = "another collection is in progress";
 
 /// What was fetched.
 #[derive(Debug)]

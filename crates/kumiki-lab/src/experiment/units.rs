@@ -56,7 +56,7 @@ impl core::fmt::Display for Units {
                 // Of those that were sent, so that what is told adds up.
                 match sent.saturating_sub(received.saturating_sub(*left_before)).saturating_sub(*lost) {
                     0 => {}
-                    unknown => write!(f, ", {unknown} under way or not missed yet")?,
+                    unknown => write!(f, ", {unknown} in flight or not missed yet")?,
                 }
             }
         }

@@ -59,7 +59,7 @@ const WORDS: [(&str, &str); 22] = [
         "application",
         "the program had written nothing more, though it might; of several transfers together, the next had not begun",
     ),
-    ("round trip", "all that was written was under way, and the program waited for the answer"),
+    ("round trip", "all that was written was in flight, and the program waited for the answer"),
     (
         "queue",
         "an answer or an acknowledgment was waited for, while something of it waited in the queue of a line behind what others sent",

@@ -74,7 +74,7 @@ impl core::fmt::Display for Echoes {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         write!(f, "{} echoes asked for, {} answered", self.sent, self.answered)?;
         if self.under_way > 0 {
-            write!(f, ", {} under way", self.under_way)?;
+            write!(f, ", {} in flight", self.under_way)?;
         }
         if self.lost > 0 {
             write!(f, ", {} lost", self.lost)?;

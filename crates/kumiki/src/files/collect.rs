@@ -139,7 +139,7 @@ impl Teller for Telling {
             map.insert("event".to_owned(), event.into());
             map.insert("name".to_owned(), name.into());
             map.extend(more.into_iter().map(|(key, value)| (key.to_owned(), value)));
-            // That nobody reads it to the end is no reason to stop what is under way.
+            // That nobody reads it to the end is no reason to stop what is in flight.
             let _ = print(&format!("{}\n", Value::Object(map)));
             return;
         }

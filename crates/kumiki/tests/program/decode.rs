@@ -91,7 +91,7 @@ fn packets_can_be_chosen() {
 #[test]
 fn a_wrong_input_is_2_and_one_that_breaks_off_is_1() {
     for (arguments, input, message) in [
-        (&["decode", "none.pcap"][..], &b""[..], "kumiki: none.pcap: there is nothing of that name\n"),
+        (&["decode", "none.pcap"][..], &b""[..], "kumiki: none.pcap: no such file or directory\n"),
         (&["decode", "-"], b"", "kumiki: standard input: the file is empty\n"),
         (&["decode", "--as", "tpc", "-"], b"", "kumiki: --as tpc: no such layer; one of\n  ethernet "),
         (&["decode", "--format", "cap", "-"], b"", "kumiki: --format cap: no such format; one of pcap, pcapng"),

@@ -258,7 +258,7 @@ fn a_capture_that_cannot_be_written_ends_and_calls_go_on() {
 fn an_option_of_no_use_is_refused() {
     let one = ["--answer", "127.0.0.1:0"];
     for option in
-        [["--run-as", "nobody"], ["--no-wall", "all"], ["--max-calls", "2"], ["--memory", "1MB"], ["--idle", "1s"]]
+        [["--run-as", "nobody"], ["--no-sandbox", "all"], ["--max-calls", "2"], ["--memory", "1MB"], ["--idle", "1s"]]
     {
         let ran = kumiki(&[one, option].concat()).output().unwrap();
         assert_eq!(ran.status.code(), Some(2), "{option:?}");

@@ -289,8 +289,8 @@ fn a_configuration_is_checked_without_opening_anything() {
 fn a_capture_that_cannot_be_written_ends_and_calls_go_on() {
     let folder = Folder::new("full");
     folder.write("root/small", &vec![7; 100_000]);
-    let daemon = Daemon::on(&folder, "--xot", &["--anonymous", "--pcap", "/dev/full", "--no-wall", "landlock"]);
-    let options = ["--pcap", "/dev/full", "--no-wall", "landlock"];
+    let daemon = Daemon::on(&folder, "--xot", &["--anonymous", "--pcap", "/dev/full", "--no-sandbox", "landlock"]);
+    let options = ["--pcap", "/dev/full", "--no-sandbox", "landlock"];
     let switch = Switch::start(&folder, &config(&daemon.at, ""), &options);
     for _ in 0..2 {
         folder.ftam(&["get", &switch.url("small", "991")]).well();

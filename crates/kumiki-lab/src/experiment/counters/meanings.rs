@@ -108,7 +108,7 @@ const TCP: [CounterMeaning; 32] = [
         "sent as tail loss probes (RFC 8985, section 7.3), be they new data or the last segment again",
     ),
     of("probes_repaired", "losses", "that a tail loss probe repaired by itself (section 7.4.2)"),
-    of("too_bigs", "reports", "of a link too narrow for what was under way (ICMP)"),
+    of("too_bigs", "reports", "of a link too narrow for what was in flight (ICMP)"),
     of("path_probes", "segments", "sent as probes of the path's MTU (RFC 4821)"),
     of("path_probes_lost", "segments", "of these that were lost and nothing else was"),
     of("black_holes", "times", "the MSS was lowered because nothing arrived"),
@@ -120,7 +120,7 @@ const TCP: [CounterMeaning; 32] = [
     of(
         "flight_at_acks",
         "octets",
-        "under way when these came, all together; divided by their number it is the window that was used",
+        "in flight when these came, all together; divided by their number it is the window that was used",
     ),
     of("segments_acknowledged", "segments", "with data in order that were acknowledged, by whichever segment"),
     of("acknowledgment_wait_us", "microseconds", "that these waited for it, all together"),

@@ -172,7 +172,7 @@ fn queue(
         wrong(&format!("{} has no rate by which it could be reckoned", carrier.medium)).expected("a number of frames")
     })?;
     let delay = delay.filter(|delay| *delay > Duration::ZERO).ok_or_else(|| {
-        wrong("no load goes this way and takes a while there, so nothing is under way")
+        wrong("no load goes this way and takes a while there, so nothing is in flight")
             .expected("a number of frames, or a `propagation` on the way of a load")
     })?;
     let mtu = mtu(scenario, carrier.ends);

@@ -233,7 +233,7 @@ fn refused(protocol: &str) -> String {
     assert_eq!(sender.status, Some(1), "{sender:?}");
     // Errors go to standard error, with their reason.
     let why = "kumiki: connection 1, with 192.168.3.2:6001, was aborted: the peer refused\n";
-    let told = |line: &&str| !line.starts_with("walls: ");
+    let told = |line: &&str| !line.starts_with("sandbox: ");
     let errors: String = sender.err.split_inclusive('\n').filter(told).collect();
     assert_eq!(errors, why);
     let connection = event(&sender, "connection");
