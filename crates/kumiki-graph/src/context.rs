@@ -38,6 +38,45 @@ impl TimerSlot {
 }
 
 /// The graph, as the node that is handling an input sees it.
+///
+/// What a node does it does by its context. This one sends back what comes, and counts what it cannot send:
+///
+/// ```
+/// use kumiki_graph::{Above, Below, Context, Graph, Indication, Instant, Protocol, Request, Service, Shape, Unit};
+/// use kumiki_octets::Message;
+///
+/// struct Mirror;
+///
+/// impl Protocol for Mirror {
+///     fn shape(&self) -> Shape {
+///         Shape { needs: &[Service::FRAME], below: (1, 1), ..Shape::default() }
+///     }
+///
+///     fn pop(&mut self, from: Below, indication: Indication, cx: &mut Context<'_>) {
+///         match indication {
+///             Indication::Unit(unit) if !unit.data.is_empty() => cx.down(from, Request::Unit(unit)),
+///             Indication::Unit(_) => cx.drop("nothing in it"),
+///             _ => {}
+///         }
+///     }
+///
+///     fn push(&mut self, _: Above, _: Request, _: &mut Context<'_>) {}
+/// }
+///
+/// let mut graph = Graph::new(1, 0);
+/// let line = graph.add_device("line", Service::FRAME)?;
+/// let task = graph.add_task("cpu");
+/// graph.add_node("mirror", task, Box::new(Mirror))?;
+/// graph.connect("mirror", "line")?;
+/// graph.start(Instant::ZERO)?;
+///
+/// let frame = Unit::of(Message::from_octets(b"hello"));
+/// graph.input(Instant::ZERO, line, Indication::Unit(Box::new(frame)));
+/// graph.run(task, Instant::ZERO, 16);
+/// let Some(Request::Unit(back)) = graph.output().map(|output| output.request) else { panic!("it comes back") };
+/// assert_eq!(back.data.to_vec(), b"hello");
+/// # Ok::<(), kumiki_graph::GraphError>(())
+/// ```
 pub struct Context<'a> {
     pub(crate) core: &'a mut Core,
     pub(crate) node: NodeId,
