@@ -248,6 +248,65 @@ struct Medium {
 /// Graphs and media in the time of a [`Clock`]: see the module.
 ///
 /// Build it (`add_...`, [`Executor::plug`]), start it once, then [`Executor::run`] it as often as needed.
+///
+/// Two hosts and a line of a millisecond, in real time. One says a word, the other hears it:
+///
+/// ```
+/// use kumiki_graph::{
+///     Above, Below, Context, DeviceId, Duration, Graph, Indication, Protocol, Request, Service, Shape, Unit,
+/// };
+/// use kumiki_io::{Executor, ExecutorEnd, Pace, Plug, RealClock};
+/// use kumiki_link::Wire;
+/// use kumiki_octets::Message;
+///
+/// #[derive(Default)]
+/// struct Station {
+///     says: Option<&'static [u8]>,
+///     heard: Vec<u8>,
+/// }
+///
+/// impl Protocol for Station {
+///     fn shape(&self) -> Shape {
+///         Shape { needs: &[Service::FRAME], below: (1, 1), ..Shape::default() }
+///     }
+///
+///     fn start(&mut self, cx: &mut Context<'_>) {
+///         if let Some(word) = self.says {
+///             cx.down(Below(0), Request::Unit(Box::new(Unit::of(Message::from_octets(word)))));
+///         }
+///     }
+///
+///     fn pop(&mut self, _: Below, indication: Indication, _: &mut Context<'_>) {
+///         if let Indication::Unit(unit) = indication {
+///             self.heard = unit.data.to_vec();
+///         }
+///     }
+///
+///     fn push(&mut self, _: Above, _: Request, _: &mut Context<'_>) {}
+/// }
+///
+/// let mut executor = Executor::new(RealClock::start(), Pace::default());
+/// let line = executor.add_element(Box::new(Wire::new(Duration::from_millis(1))));
+/// let mut hosts = Vec::new();
+/// for (port, says) in [Some(&b"hello"[..]), None].into_iter().enumerate() {
+///     let mut graph = Graph::new(1, port as u64);
+///     graph.add_device("line", Service::FRAME)?;
+///     let task = graph.add_task("cpu");
+///     graph.add_node("station", task, Box::new(Station { says, ..Station::default() }))?;
+///     graph.connect("station", "line")?;
+///     let host = executor.add_graph("host", graph);
+///     executor.plug(Plug::Device(host, DeviceId(0)), Plug::Port(line, port));
+///     hosts.push(host);
+/// }
+/// executor.start()?;
+///
+/// let has_heard = |it: &mut Executor<_>| {
+///     let station: Option<&Station> = it.graph(hosts[1]).and_then(|graph| graph.find("station"));
+///     station.is_some_and(|station| station.heard == b"hello")
+/// };
+/// assert_eq!(executor.run(Duration::from_secs(10), has_heard), ExecutorEnd::Done);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Executor<C> {
     clock: C,
     bell: Bell,

@@ -8,6 +8,28 @@
 //! | terminals | [`pad`], [`pad_host`], [`telnet`] |
 //! | packet | [`x25`], and between interfaces [`x25_switch`] |
 //! | carriers | [`lapb`] with [`lapb_ether`] and [`x32`], [`x25_iface`], [`xot`] |
+//!
+//! X.25 on LAPB on a line. The packet layer asks for the link when it starts, so the first frame is LAPB's SABM:
+//!
+//! ```
+//! use kumiki_graph::{Graph, Instant, Request, Service};
+//! use kumiki_x25::{lapb::{self, Lapb}, x25::{self, X25}};
+//!
+//! let mut graph = Graph::new(1, 0);
+//! graph.add_device("line", Service::FRAME)?;
+//! let task = graph.add_task("cpu");
+//! graph.add_node("x25", task, Box::new(X25::new(x25::Config::default())?))?;
+//! graph.add_node("lapb", task, Box::new(Lapb::new(lapb::Config::default())?))?;
+//! graph.connect("x25", "lapb")?;
+//! graph.connect("lapb", "line")?;
+//! graph.start(Instant::ZERO)?;
+//! graph.run(task, Instant::ZERO, 16);
+//!
+//! let sent = graph.output().expect("a frame");
+//! let Request::Unit(frame) = sent.request else { panic!("a line takes frames") };
+//! assert_eq!(frame.data.to_vec(), [0x01, 0x3f]); // the address of a DCE, and SABM with P
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod lapb;
 pub mod lapb_ether;

@@ -60,6 +60,42 @@ use family::State;
 pub(crate) use family::V4;
 
 /// The protocol.
+///
+/// A router between two lines, and a datagram from the one that it forwards on the other:
+///
+/// ```
+/// use core::net::Ipv4Addr;
+/// use kumiki_graph::{Graph, Indication, Instant, Request, Service, Unit};
+/// use kumiki_inet::ip::{Config, Interface, Ip};
+/// use kumiki_octets::Message;
+///
+/// let mut config = Config::host(Interface::new("a", Ipv4Addr::new(10, 0, 0, 1), 24));
+/// config.interfaces.push(Interface::new("b", Ipv4Addr::new(10, 1, 0, 1), 24));
+/// config.forwarding = true;
+///
+/// let mut graph = Graph::new(1, 0);
+/// let a = graph.add_device("a", Service::FRAME)?;
+/// let b = graph.add_device("b", Service::FRAME)?;
+/// let task = graph.add_task("cpu");
+/// graph.add_node("ip", task, Box::new(Ip::new(config)?))?;
+/// graph.connect("ip", "a")?;
+/// graph.connect("ip", "b")?;
+/// graph.start(Instant::ZERO)?;
+///
+/// // From 10.0.0.2 to 10.1.0.2: a header of 20 octets, protocol 253 and no data.
+/// let datagram = [0x45, 0, 0, 20, 0, 0, 0x40, 0, 64, 253, 0x25, 0xe9, 10, 0, 0, 2, 10, 1, 0, 2];
+/// let datagram = Unit::of(Message::from_octets(&datagram));
+/// graph.input(Instant::ZERO, a, Indication::Unit(Box::new(datagram)));
+/// graph.run(task, Instant::ZERO, 16);
+///
+/// // Devices get other requests as well; the datagram is a unit.
+/// let mut sent = core::iter::from_fn(|| graph.output());
+/// let sent = sent.find(|output| matches!(output.request, Request::Unit(_))).expect("it is forwarded");
+/// assert_eq!(sent.device, b);
+/// let ip: &Ip = graph.find("ip").expect("it was added");
+/// assert_eq!(ip.counters().forw_datagrams, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub type Ip = internet::Ip<V4>;
 
 type Hop = internet::Hop<Ipv4Addr>;
