@@ -62,7 +62,7 @@ struct Work {
 struct RunCost {
     /// CPU seconds for each GiB.
     bulk: f64,
-    /// Wall-clock rate of it, in Gbit/s.
+    /// SandboxPart-clock rate of it, in Gbit/s.
     rate: f64,
     /// Microseconds of CPU for each exchange.
     cpu_us: f64,

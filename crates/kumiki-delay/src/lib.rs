@@ -24,7 +24,7 @@ use serde_json::json;
 
 use kumiki_config::ConfigError;
 #[cfg(target_os = "linux")]
-use kumiki_live::walls;
+use kumiki_live::sandbox;
 use kumiki_live::{LiveError, OutputFormat, system};
 
 pub mod command;
@@ -70,9 +70,9 @@ pub struct Config {
     pub stdin: bool,
     /// Whether it runs ahead of other programs, where it may.
     pub first: bool,
-    /// The walls behind which it runs.
+    /// The sandbox in which it runs.
     #[cfg(target_os = "linux")]
-    pub walls: walls::Walls,
+    pub sandbox: sandbox::Sandbox,
 }
 
 /// Runs until Ctrl-C, `quit`, or the time is up, and says with `say`, a line or several at a time, what was done.
@@ -104,9 +104,9 @@ pub fn run(config: Config, say: impl Fn(&str) + Clone + Send + 'static) -> Resul
     #[cfg(target_os = "linux")]
     {
         let socket = config.control.as_deref();
-        let socket = socket.map(|path| (walls::above(path), walls::Access::Remove));
-        let needs = walls::of_lines([], socket.into_iter().collect());
-        walls::raise(&config.walls, &needs)?;
+        let socket = socket.map(|path| (sandbox::above(path), sandbox::Access::Remove));
+        let needs = sandbox::of_lines([], socket.into_iter().collect());
+        sandbox::enter(&config.sandbox, &needs)?;
     }
     if let Some(control) = &mut control {
         control.begin(engine.asking());

@@ -52,11 +52,11 @@ pub mod memory;
 pub mod private;
 #[cfg(target_os = "linux")]
 pub mod recorder;
+#[cfg(target_os = "linux")]
+pub mod sandbox;
 #[cfg(test)]
 mod tests;
 pub mod throttle;
-#[cfg(target_os = "linux")]
-pub mod walls;
 
 // What a caller of `run` needs of the crates below.
 pub use kumiki_graph::{Duration, Protocol as Program, Quality};
@@ -479,9 +479,9 @@ pub struct Line {
     pub pcap: Option<PathBuf>,
     /// How many octets of each packet; 0 for all.
     pub snaplen: u32,
-    /// The walls behind which it runs.
+    /// The sandbox in which it runs.
     #[cfg(target_os = "linux")]
-    pub walls: walls::Walls,
+    pub sandbox: sandbox::Sandbox,
 }
 
 /// Why there was no run, or none to the end.
@@ -516,10 +516,10 @@ pub enum LiveError {
     /// The line or the device cannot be had, or is of no more use.
     #[error("{0}")]
     Line(String),
-    /// A wall cannot be raised.
+    /// The sandbox cannot be entered.
     #[cfg(target_os = "linux")]
     #[error("sandbox: {0}")]
-    Walls(#[from] walls::WallError),
+    Sandbox(#[from] sandbox::SandboxError),
 }
 
 /// `name`, where an interface can be called so.
@@ -579,7 +579,7 @@ pub fn date() -> String {
     format!("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", it.year, it.month, it.day, it.hour, it.minute, it.second)
 }
 
-/// A descriptor that stands for nothing, for when there is no other; it needs no file, which may be behind a wall.
+/// A descriptor that stands for nothing, for when there is no other; it needs no file, which a sandbox may refuse.
 #[cfg(target_os = "linux")]
 pub fn spare() -> Option<std::os::fd::OwnedFd> {
     use std::os::fd::AsFd as _;
@@ -654,7 +654,7 @@ pub fn run<P: Protocol>(
     let impaired = join(&mut executor, ends, line.impair.as_ref().map(|it| (it, line.seed)))?;
     let wish = ShutdownRequest::listen(&executor.bell()).map_err(system("cannot listen to Ctrl-C"))?;
     #[cfg(target_os = "linux")]
-    walls::raise(&line.walls, &walls::of_lines([], Vec::new()))?;
+    sandbox::enter(&line.sandbox, &sandbox::of_lines([], Vec::new()))?;
     let (began, cpu) = (clock.now(), cpu_time());
     executor.start()?;
     let mut running = Running { watcher, node, wish, capture, captures, is_stopped: false };

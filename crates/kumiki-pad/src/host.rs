@@ -24,8 +24,8 @@ use super::{Caller, Doors, Journal, Log, Network, capture_beside, executor, live
 use kumiki_live::descriptors::DescriptorCost;
 use kumiki_live::gate::Gate;
 use kumiki_live::line::{Connection, Line, Watcher};
+use kumiki_live::sandbox::{self, Calls, Needs};
 use kumiki_live::throttle::Kind;
-use kumiki_live::walls::{self, Calls, Needs};
 use kumiki_live::{LiveError, system};
 
 /// A caller has its connection and one to wait with; a call has its program's terminal.
@@ -480,7 +480,7 @@ pub fn listen(
         calls: Calls::Commands,
         capabilities: false,
     };
-    walls::raise(&network.walls, &needs)?;
+    sandbox::enter(&network.sandbox, &needs)?;
     let each = |caller: Caller| {
         let (number, from) = (caller.number, caller.from);
         let network = Network { pcap: numbered(serving.network.pcap.as_ref(), number), ..serving.network.clone() };

@@ -71,8 +71,8 @@ pub struct Network {
     pub pcap: Option<PathBuf>,
     /// How many octets all captures may have, and of each packet.
     pub pcap_budget: CaptureBudget,
-    /// The walls behind which callers are served.
-    pub walls: kumiki_live::walls::Walls,
+    /// The sandbox in which callers are served.
+    pub sandbox: kumiki_live::sandbox::Sandbox,
     /// The memory that all callers share, where there are many.
     pub budget: Option<Budget>,
 }
@@ -88,7 +88,7 @@ impl Default for Network {
             timeout: Duration::from_secs(200),
             pcap: None,
             pcap_budget: CaptureBudget::endless(0),
-            walls: kumiki_live::walls::Walls::none(),
+            sandbox: kumiki_live::sandbox::Sandbox::none(),
             budget: None,
         }
     }

@@ -24,8 +24,8 @@ use super::{
 use kumiki_live::descriptors::DescriptorCost;
 use kumiki_live::gate::Gate;
 use kumiki_live::line::{Connection, Line, Watcher};
+use kumiki_live::sandbox::{self, Access, Needs};
 use kumiki_live::throttle::Kind;
-use kumiki_live::walls::{self, Access, Needs};
 use kumiki_live::{LiveError, system};
 
 /// A terminal has its connection twice, and one to wait with; its calls have one of their own.
@@ -340,12 +340,12 @@ pub fn listen(
     let gate = Arc::new(gate.map_err(system("no random number"))?);
     let log = Log::new(journal);
     let captures = network.pcap.as_deref();
-    let captures = captures.map(|path| (walls::above(path), Access::Make));
+    let captures = captures.map(|path| (sandbox::above(path), Access::Make));
     let needs = Needs {
         connects: network.gateway.iter().map(SocketAddr::port).collect(),
-        ..walls::of_lines([], captures.into_iter().collect())
+        ..sandbox::of_lines([], captures.into_iter().collect())
     };
-    walls::raise(&network.walls, &needs)?;
+    sandbox::enter(&network.sandbox, &needs)?;
     let each = |caller: Caller| {
         let (number, from) = (caller.number, caller.from);
         let network = Network { pcap: numbered(network.pcap.as_ref(), number), ..network.clone() };

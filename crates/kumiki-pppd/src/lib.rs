@@ -82,15 +82,15 @@ pub struct Options {
     pub verbose: bool,
     /// How it is told.
     pub form: OutputFormat,
-    /// The walls behind which it runs.
+    /// The sandbox in which it runs.
     #[cfg(target_os = "linux")]
-    pub walls: kumiki_live::walls::Walls,
+    pub sandbox: kumiki_live::sandbox::Sandbox,
 }
 
 /// What the daemon needs when all is open.
 #[cfg(target_os = "linux")]
-fn needs(options: &Options, has_tun: bool) -> kumiki_live::walls::Needs {
-    use kumiki_live::walls::{Access, above, of_lines};
+fn needs(options: &Options, has_tun: bool) -> kumiki_live::sandbox::Needs {
+    use kumiki_live::sandbox::{Access, above, of_lines};
     let mut places = Vec::new();
     if let Some(prefix) = &options.record {
         places.push((above(prefix), Access::Make));
@@ -100,7 +100,7 @@ fn needs(options: &Options, has_tun: bool) -> kumiki_live::walls::Needs {
         let files = ["if_inet6", "ipv6_route"].map(|file| PathBuf::from("/proc/thread-self/net").join(file));
         places.extend(files.map(|file| (file, Access::Read)));
     }
-    kumiki_live::walls::Needs {
+    kumiki_live::sandbox::Needs {
         // The addresses of the device are set when they have been agreed on.
         capabilities: has_tun,
         ..of_lines([&options.line], places)
@@ -317,21 +317,21 @@ fn layers(user: &Use<'_>, options: &Options) -> Stack {
 
 /// Who ends a link.
 enum Ending {
-    /// Signals to this process, which has nothing else to do and goes behind walls.
+    /// Signals to this process, which has nothing else to do and goes into a sandbox.
     Signals,
     /// Whoever makes this.
     Wish(ShutdownRequest),
 }
 
 impl Ending {
-    /// What is looked at for it. Where the process is ours, this puts it behind its walls.
-    #[cfg_attr(not(target_os = "linux"), expect(unused_variables, reason = "walls are Linux's"))]
+    /// What is looked at for it. Where the process is ours, this puts it into its sandbox.
+    #[cfg_attr(not(target_os = "linux"), expect(unused_variables, reason = "sandboxes are Linux's"))]
     fn wish(self, bell: &Bell, options: &Options, has_kernel: bool) -> Result<ShutdownRequest, LiveError> {
         match self {
             Self::Signals => {
                 let wish = ShutdownRequest::listen(bell).map_err(system("cannot listen to Ctrl-C"))?;
                 #[cfg(target_os = "linux")]
-                kumiki_live::walls::raise(&options.walls, &needs(options, has_kernel))?;
+                kumiki_live::sandbox::enter(&options.sandbox, &needs(options, has_kernel))?;
                 Ok(wish)
             }
             Self::Wish(wish) => Ok(wish),
@@ -348,7 +348,7 @@ pub fn run(options: &Options, user: User<'_>, say: &mut dyn FnMut(&str)) -> Resu
 }
 
 /// As [`run`], in a process that does other things beside: until `wish` is made, which is seen within [`LOOK`], and
-/// whatever signals come. No walls are raised.
+/// whatever signals come. No sandbox is entered.
 ///
 /// # Errors
 /// As there.

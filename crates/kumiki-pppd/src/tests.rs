@@ -78,7 +78,7 @@ fn options() -> Options {
         verbose: false,
         form: OutputFormat::Json,
         #[cfg(target_os = "linux")]
-        walls: kumiki_live::walls::Walls::none(),
+        sandbox: kumiki_live::sandbox::Sandbox::none(),
     }
 }
 

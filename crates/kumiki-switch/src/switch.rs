@@ -30,8 +30,8 @@ use kumiki_live::capture::Capture;
 use kumiki_live::descriptors::{AffordableLimits, DescriptorCost};
 use kumiki_live::memory::Memory;
 use kumiki_live::private::CaptureBudget;
+use kumiki_live::sandbox::{self, Needs, Sandbox};
 use kumiki_live::throttle::{Kind, Throttle};
-use kumiki_live::walls::{self, Needs, Walls};
 use kumiki_live::{LOOK, LiveError, date, system, uncaptured};
 
 /// How long CLEAR packets have to leave, and their confirmations to come.
@@ -49,8 +49,8 @@ pub struct SwitchOptions {
     pub pcap_most: u64,
     /// How many octets of each packet; 0 for all.
     pub snaplen: u32,
-    /// The walls behind which it runs.
-    pub walls: Walls,
+    /// The sandbox in which it runs.
+    pub sandbox: Sandbox,
     /// The most octets of memory that calls may take together; no bound unless given.
     pub memory: Option<u64>,
     /// How many there may be that call by XOT; known are those of whom a call stands.
@@ -73,7 +73,7 @@ impl Default for SwitchOptions {
             pcap: None,
             pcap_most: u64::MAX,
             snaplen: 0,
-            walls: Walls::none(),
+            sandbox: Sandbox::none(),
             memory: None,
             end: None,
         }
@@ -161,7 +161,7 @@ fn needs(config: &Config) -> Needs {
     }
     connects.sort_unstable();
     connects.dedup();
-    Needs { connects, ..walls::of_lines(lines, Vec::new()) }
+    Needs { connects, ..sandbox::of_lines(lines, Vec::new()) }
 }
 
 /// A caller has its connection, and a call one of its own where it leads.
@@ -197,7 +197,7 @@ pub fn run(config: &Config, wanted: &SwitchOptions, mut say: impl FnMut(&str)) -
         executor.plug(Plug::Device(graph, id), Plug::Real(real));
     }
     let wish = ShutdownRequest::listen(&executor.bell()).map_err(system("cannot listen to Ctrl-C"))?;
-    walls::raise(&wanted.walls, &needs(config))?;
+    sandbox::enter(&wanted.sandbox, &needs(config))?;
     executor.start()?;
     say("switches; Ctrl-C clears all calls and ends");
     let end = End { wish, told: wanted.end.as_deref(), closing: None };

@@ -483,7 +483,7 @@ pub(crate) struct Live {
     pub(crate) json: bool,
     #[cfg(target_os = "linux")]
     #[command(flatten)]
-    pub(crate) walls: crate::walls::WallOptions,
+    pub(crate) sandbox: crate::sandbox::SandboxOptions,
 }
 
 /// What carries octets.

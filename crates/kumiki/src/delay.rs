@@ -73,7 +73,7 @@ pub(crate) struct DelayArgs {
     json: bool,
     #[cfg(target_os = "linux")]
     #[command(flatten)]
-    walls: crate::walls::WallOptions,
+    sandbox: crate::sandbox::SandboxOptions,
 }
 
 pub(crate) fn run(args: &DelayArgs) -> Result<(), Stop> {
@@ -124,7 +124,7 @@ fn config(args: &DelayArgs) -> Result<Config, Stop> {
         stdin: !args.no_stdin && may_read(),
         first: !args.ordinary_priority,
         #[cfg(target_os = "linux")]
-        walls: args.walls.walls()?,
+        sandbox: args.sandbox.sandbox()?,
     })
 }
 

@@ -38,7 +38,7 @@ impl From<LiveError> for Stop {
             LiveError::Place { option, path, why, access: Access::Read } => unreadable(option, &path, &why),
             LiveError::System { .. } | LiveError::Line(_) => Self::Failed(why.to_string()),
             #[cfg(target_os = "linux")]
-            LiveError::Walls(_) => Self::Failed(why.to_string()),
+            LiveError::Sandbox(_) => Self::Failed(why.to_string()),
         }
     }
 }
@@ -215,7 +215,7 @@ where
     for<'a> Printer<'a>: Watcher<P>,
 {
     #[cfg(target_os = "linux")]
-    let walls = args.walls.walls()?;
+    let sandbox = args.sandbox.sandbox()?;
     let transport = match args.protocol {
         cli::Protocol::Tcp => Transport::Tcp,
         cli::Protocol::Xtp => Transport::Xtp,
@@ -250,7 +250,7 @@ where
         pcap: args.pcap.clone(),
         snaplen: args.snap.length(),
         #[cfg(target_os = "linux")]
-        walls,
+        sandbox,
     };
     let outcome = kumiki_live::run(&stack, program, line, printer)?;
     printer.end(&outcome);

@@ -38,9 +38,9 @@ mod mmsd;
 mod ppp;
 mod report;
 #[cfg(target_os = "linux")]
-mod stack;
+mod sandbox;
 #[cfg(target_os = "linux")]
-mod walls;
+mod stack;
 #[cfg(target_os = "linux")]
 mod x25;
 

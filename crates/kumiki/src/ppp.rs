@@ -71,7 +71,7 @@ pub(crate) struct PppArgs {
     json: bool,
     #[cfg(target_os = "linux")]
     #[command(flatten)]
-    walls: crate::walls::WallOptions,
+    sandbox: crate::sandbox::SandboxOptions,
 }
 
 /// What uses the link.
@@ -390,7 +390,7 @@ fn config(args: &PppArgs) -> Result<Config, Stop> {
 /// Refuses options that do not go together.
 fn check(args: &PppArgs, options: &Options) -> Result<(), Stop> {
     #[cfg(target_os = "linux")]
-    if args.above.tun.is_some() && options.walls.run_as().is_some() {
+    if args.above.tun.is_some() && options.sandbox.run_as().is_some() {
         return Err(Stop::Input(
             "--run-as: the addresses of --tun are set when they have been agreed on, and another user may not do that; start it as that user, with CAP_NET_ADMIN"
                 .to_owned(),
@@ -425,7 +425,7 @@ pub(crate) fn run(args: &PppArgs) -> Result<(), Stop> {
         verbose: args.verbose,
         form,
         #[cfg(target_os = "linux")]
-        walls: args.walls.walls()?,
+        sandbox: args.sandbox.sandbox()?,
     };
     check(args, &options)?;
     let log = Logbook::standard(form);

@@ -56,7 +56,7 @@ const MAY_USE: [MayUse; 44] = [
     only("kumiki-io", &["kumiki-octets", "kumiki-graph", "kumiki-link", "kumiki-pcapng"]),
     // Sockets: TCP/IP on either clock, and nothing of the laboratory.
     all_below("kumiki-net", &["kumiki-inet", "kumiki-sim", "kumiki-io", "kumiki-pcapng"]),
-    only("kumiki-walls", &[]),
+    only("kumiki-sandbox", &[]),
     // An analyser judges octets by the codecs alone, not by what our state machines believe.
     all_below("kumiki-decode", &["kumiki-wire"]),
     only("kumiki-pcapng", &[]),
@@ -71,7 +71,7 @@ const MAY_USE: [MayUse; 44] = [
     all_below("kumiki-script", &["kumiki-lab"]),
     all_below("kumiki-python", &["kumiki-lab"]),
     // What runs in real time needs nothing of the laboratory, nor a world.
-    all_below("kumiki-live", &["kumiki-stack", "kumiki-media", "kumiki-capture", "kumiki-io", "kumiki-walls"]),
+    all_below("kumiki-live", &["kumiki-stack", "kumiki-media", "kumiki-capture", "kumiki-io", "kumiki-sandbox"]),
     // Services: each on what they share, and none on another.
     all_below("kumiki-delay", &["kumiki-live"]),
     // A path of the one, sockets behind it, and hosts on serial lines; or a world of the laboratory.

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | module-doc | the first line is `//!`, except in test files |
 //! | size | at most 800 lines before the tests, except in test files |
-//! | unsafe | only in `kumiki-octets`, `kumiki-io`, `kumiki-walls` and `kumiki-packetdrill` |
+//! | unsafe | only in `kumiki-octets`, `kumiki-io`, `kumiki-sandbox` and `kumiki-packetdrill` |
 //! | unfinished | no placeholder macro |
 
 use crate::finding::Finding;
@@ -16,7 +16,7 @@ const LINES_MAX: usize = 800;
 
 /// The folders in which a block may be unsafe.
 const MAY_BE_UNSAFE: [&str; 4] =
-    ["crates/kumiki-octets/", "crates/kumiki-io/", "crates/kumiki-walls/", "crates/kumiki-packetdrill/"];
+    ["crates/kumiki-octets/", "crates/kumiki-io/", "crates/kumiki-sandbox/", "crates/kumiki-packetdrill/"];
 
 /// Reads every `.rs` file.
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
@@ -30,7 +30,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
             if !MAY_BE_UNSAFE.iter().any(|folder| file.starts_with(folder)) {
                 for word in ["unsafe", "unsafe_code"] {
                     if has_word(line, word) {
-                        let right = "move it into kumiki-octets (memory, SIMD), kumiki-io (devices), kumiki-walls (rights) or kumiki-packetdrill (callers in C)";
+                        let right = "move it into kumiki-octets (memory, SIMD), kumiki-io (devices), kumiki-sandbox (rights) or kumiki-packetdrill (callers in C)";
                         findings.push(Finding::new("unsafe", file, number, format!("`{word}`"), right));
                     }
                 }

@@ -105,7 +105,7 @@ fn options(line: Opening, host: &RealHost, known: &[IpAddr]) -> Options {
         verbose: false,
         form: OutputFormat::Text,
         #[cfg(target_os = "linux")]
-        walls: kumiki_live::walls::Walls::none(),
+        sandbox: kumiki_live::sandbox::Sandbox::none(),
     }
 }
 

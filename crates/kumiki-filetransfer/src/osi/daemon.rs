@@ -261,7 +261,7 @@ impl Daemon {
         if admits_nobody(&self.passwords) {
             say(&format!("warning: {NOBODY}"));
         }
-        // Behind the walls it may be another user who finds his way there.
+        // In the sandbox it may be another user who finds his way there.
         if let Err((what, why)) = try_root(&System, opened, !self.read_only) {
             let root = self.root.display();
             say(&format!(

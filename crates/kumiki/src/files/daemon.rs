@@ -15,7 +15,7 @@ use kumiki_filetransfer::osi::{
 };
 use kumiki_filetransfer::url;
 use kumiki_live::logbook::Logbook;
-use kumiki_live::walls::{Access, Calls, Needs, above, raise};
+use kumiki_live::sandbox::{Access, Calls, Needs, above, enter};
 use kumiki_live::{Duration, LiveError, OutputFormat, place, refusal};
 
 use super::work;
@@ -23,7 +23,7 @@ use crate::callers::{Callers, memory, pcap_most};
 use crate::cli::Snap;
 use crate::commands::{Stop, has_place, shown};
 use crate::live::{option, some_time};
-use crate::walls;
+use crate::sandbox;
 
 /// Whom to serve, how, and for how long.
 #[derive(Args, Debug)]
@@ -38,7 +38,7 @@ pub(crate) struct Serve {
     #[command(flatten)]
     limits: Limits,
     #[command(flatten)]
-    walls: walls::WallOptions,
+    sandbox: sandbox::SandboxOptions,
     /// Write what crosses the connection of the first association to this file, as pcapng, and that of others to FILE.2
     /// and so on
     #[arg(long, value_name = "FILE", help_heading = "Running")]
@@ -169,7 +169,7 @@ impl Serve {
         self.who.passwords.is_some()
     }
 
-    /// What is needed behind the walls, where `root` is served.
+    /// What is needed in the sandbox, where `root` is served.
     fn needs(&self, root: &Path) -> Result<Needs, Stop> {
         let access = if self.who.read_only { Access::Read } else { Access::Write };
         let mut places = vec![(root.to_owned(), access)];
@@ -348,7 +348,7 @@ pub(crate) fn serve(args: &Serve, serves: ServedProtocol, keep: Duration) -> Res
     if let (Some(size), false) = (args.reach.tpdu, args.reach.xot.is_empty()) {
         work::warn(Carrier::Xot, size);
     }
-    let (walls, needs) = (args.walls.walls()?, args.needs(&root)?);
+    let (sandbox, needs) = (args.sandbox.sandbox()?, args.needs(&root)?);
     let daemon = args.daemon(root, serves, keep)?;
     let behind = daemon.reload.clone();
     let log = Logbook::standard(OutputFormat::Text);
@@ -363,7 +363,7 @@ pub(crate) fn serve(args: &Serve, serves: ServedProtocol, keep: Duration) -> Res
             write_whole(path, &lines).map_err(place("--port-file", path, refusal::Access::Write))?;
         }
         // All is open, and nobody has been let in.
-        raise(&walls, &needs)?;
+        enter(&sandbox, &needs)?;
         // Whom we have become may read less than whom we were, and learns so when it is too late.
         if let Some(Reload(read)) = &behind
             && let Err(why) = read()

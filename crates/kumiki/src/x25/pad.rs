@@ -51,7 +51,7 @@ pub(crate) struct PadArgs {
     #[command(flatten)]
     limits: Limits,
     #[command(flatten)]
-    walls: crate::walls::WallOptions,
+    sandbox: crate::sandbox::SandboxOptions,
 }
 
 /// The network.
@@ -167,7 +167,7 @@ impl PadArgs {
             ("--idle", limits.idle.is_some()),
         ];
         let of_many = of_many.into_iter().chain(limits.callers.given());
-        let of_many = of_many.chain(self.walls.asked().map(|name| (name, true)));
+        let of_many = of_many.chain(self.sandbox.asked().map(|name| (name, true)));
         let of_terminals = [
             ("--xot", reach.xot.is_some()),
             ("--profile", behave.profile.is_some()),
@@ -220,7 +220,7 @@ pub(crate) fn run(args: &PadArgs) -> Result<(), Stop> {
         timeout: some_time("--timeout", &reach.timeout)?,
         pcap: capture_place(reach.pcap.as_deref())?,
         pcap_budget: CaptureBudget::new(pcap_most(&reach.pcap_most)?, reach.snap.length()),
-        walls: args.walls.walls()?,
+        sandbox: args.sandbox.sandbox()?,
         ..Network::default()
     };
     let answer = match &reach.answer {

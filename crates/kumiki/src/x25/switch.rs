@@ -31,7 +31,7 @@ pub(super) struct SwitchArgs {
     #[arg(long = "max-pcap", value_name = "SIZE", default_value = "1GB")]
     pcap_most: String,
     #[command(flatten)]
-    walls: crate::walls::WallOptions,
+    sandbox: crate::sandbox::SandboxOptions,
     /// The most memory that calls may take together; less where `ulimit -v` or the cgroup leaves less. Over half of it,
     /// new calls are cleared with network congestion
     #[arg(long, value_name = "SIZE", default_value = "128MiB", help_heading = "Limits")]
@@ -60,7 +60,7 @@ pub(super) fn run(args: &SwitchArgs) -> Result<(), Stop> {
         pcap: args.pcap.clone(),
         pcap_most: pcap_most(&args.pcap_most)?,
         snaplen: args.snap.length(),
-        walls: args.walls.walls()?,
+        sandbox: args.sandbox.sandbox()?,
         memory: Some(memory(&args.memory)?),
         limits: args.callers.limits(usize::try_from(config.most()).unwrap_or(usize::MAX))?,
         begin: args.callers.begin()?,

@@ -6,7 +6,7 @@ use std::io;
 
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
-use super::WallError;
+use super::SandboxError;
 
 /// The longest entry of a user or group that is read, in octets. Groups have as many members as they like.
 const LONGEST: usize = 1 << 20;
@@ -144,11 +144,11 @@ fn groups_of(name: &str, group: u32) -> Result<Vec<u32>, String> {
 /// Becomes this user, for ever and in all threads, or stays who we are; without capabilities where that is not root,
 /// unless it `keeps` them. Says who it is.
 #[expect(unsafe_code, reason = "calls of the C library that have no other home")]
-pub(super) fn become_user(whom: Option<&RunAs>, keeps: bool) -> Result<String, WallError> {
+pub(super) fn become_user(whom: Option<&RunAs>, keeps: bool) -> Result<String, SandboxError> {
     if let Some(whom) = whom {
         let failed = |what: &str| {
             let why = io::Error::last_os_error();
-            WallError::User(format!("cannot become {}: {what}: {why}; only root can", whom.text))
+            SandboxError::User(format!("cannot become {}: {what}: {why}; only root can", whom.text))
         };
         // Groups first: without the user's rights they could not be given up any more.
         // SAFETY: the pointer and the length are those of `groups`.
@@ -180,9 +180,9 @@ pub(super) fn become_user(whom: Option<&RunAs>, keeps: bool) -> Result<String, W
         inheritable: CapabilitySet::empty(),
     };
     rustix::thread::set_capabilities(None, none)
-        .map_err(|why| WallError::User(format!("capabilities cannot be given up: {why}")))?;
+        .map_err(|why| SandboxError::User(format!("capabilities cannot be given up: {why}")))?;
     if let Some(whom) = whom {
-        verify(whom).map_err(|why| WallError::User(format!("{}: {why}", whom.text)))?;
+        verify(whom).map_err(|why| SandboxError::User(format!("{}: {why}", whom.text)))?;
         return Ok(format!("user {}", whom.text));
     }
     Ok(format!("user {}", own.as_raw()))

@@ -1,19 +1,19 @@
-//! What a program in real time gives up when all is open and before anybody is heard: [`kumiki_walls`], and what lines
+//! What a program in real time gives up when all is open and before anybody is heard: [`kumiki_sandbox`], and what lines
 //! need behind them.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use kumiki_io::Opening;
-pub use kumiki_walls::{Access, Calls, Needs, RunAs, Wall, WallError, Walls};
+pub use kumiki_sandbox::{Access, Calls, Needs, RunAs, Sandbox, SandboxError, SandboxPart};
 
-/// Raises walls. What stands, and what the kernel lacks, is a line on standard error, as standard output may be a line
+/// Enters the sandbox. What stands, and what the kernel lacks, is a line on standard error, as standard output may be a line
 /// or JSON.
 ///
 /// # Errors
-/// [`WallError`].
-pub fn raise(walls: &Walls, needs: &Needs) -> Result<(), WallError> {
-    if let Some(line) = walls.raise(needs)? {
+/// [`SandboxError`].
+pub fn enter(sandbox: &Sandbox, needs: &Needs) -> Result<(), SandboxError> {
+    if let Some(line) = sandbox.enter(needs)? {
         // That nobody reads it is no reason to stop.
         let _ = writeln!(std::io::stderr(), "{line}");
     }

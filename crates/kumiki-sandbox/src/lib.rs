@@ -1,16 +1,16 @@
 //! What a program that strangers can reach gives up before the first of them is let in, so that a fault in it is worth
 //! little to them.
 //!
-//! | wall | what is given up | by what |
+//! | part | what is given up | by what |
 //! |---|---|---|
 //! | user | the user and groups that it was started as, with `--run-as`; and all capabilities of who is not root | setgroups(2), setresgid(2), setresuid(2), capset(2) |
 //! | no new privileges | what setuid and file capabilities would give | `PR_SET_NO_NEW_PRIVS` |
 //! | Landlock | files outside the named places, TCP ports, signals to others, abstract sockets | landlock(7) |
 //! | seccomp | system calls that the program does not make | seccomp(2) |
 //!
-//! They are raised together, once what they forbid has been done (sockets, directories and files are open) and while
-//! the process has one thread: threads begun later have them from the one that began them. What the kernel lacks is not
-//! raised, and the line that [`Walls::raise`] gives says so; only a user that cannot be had is an error, for he was
+//! They are entered together, once what they forbid has been done (sockets, directories and files are open) and while
+//! the process has one thread: threads begun later have them from the one that began them. What the kernel lacks is left
+//! out, and the line that [`Sandbox::enter`] gives says so; only a user that cannot be had is an error, for he was
 //! asked for by name.
 //!
 //! **Left out**: Landlock for threads that are there already (Linux 7.0 can; seccomp and users hold for all threads);
@@ -32,9 +32,9 @@ pub use calls::Calls;
 pub use files::Access;
 pub use user::RunAs;
 
-/// A wall that can be left out.
+/// A part that can be left out.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Wall {
+pub enum SandboxPart {
     /// `PR_SET_NO_NEW_PRIVS`. Landlock and seccomp need it, so that it can be left out with them only.
     NoNewPrivs,
     /// Landlock.
@@ -43,7 +43,7 @@ pub enum Wall {
     Seccomp,
 }
 
-impl Wall {
+impl SandboxPart {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::NoNewPrivs, Self::Landlock, Self::Seccomp];
 
@@ -58,17 +58,17 @@ impl Wall {
     }
 }
 
-impl fmt::Display for Wall {
+impl fmt::Display for SandboxPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
 }
 
-impl FromStr for Wall {
+impl FromStr for SandboxPart {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let found = Self::ALL.into_iter().find(|wall| wall.name() == text);
+        let found = Self::ALL.into_iter().find(|part| part.name() == text);
         found.ok_or_else(|| "a part of the sandbox is no-new-privs, landlock or seccomp".to_owned())
     }
 }
@@ -87,18 +87,18 @@ pub struct Needs {
     pub capabilities: bool,
 }
 
-/// Which walls are raised; none by default.
+/// Which parts of the sandbox are left out, and as whom the process runs in it.
 #[derive(Clone, Debug)]
-pub struct Walls {
+pub struct Sandbox {
     run_as: Option<RunAs>,
-    without: Vec<Wall>,
+    without: Vec<SandboxPart>,
     /// Somebody has chosen, and is to know what stands.
     is_told: bool,
 }
 
-/// Why a wall that was asked for could not be raised.
+/// Why a sandbox that was asked for cannot be entered.
 #[derive(Debug, thiserror::Error)]
-pub enum WallError {
+pub enum SandboxError {
     /// What Landlock and seccomp need cannot be left out without them.
     #[error("no-new-privs can be left out only together with landlock and seccomp, which need it")]
     Needed,
@@ -113,18 +113,18 @@ pub enum WallError {
         /// What the system said.
         why: io::Error,
     },
-    /// The kernel has the wall, and refused it.
+    /// The kernel has the part, and refused it.
     #[error("{0}: {1}")]
-    Refused(Wall, String),
+    Refused(SandboxPart, String),
 }
 
-/// What came of one wall.
-enum WallOutcome {
+/// What came of one part.
+enum PartOutcome {
     Stands(String),
     Lacks(String),
 }
 
-impl fmt::Display for WallOutcome {
+impl fmt::Display for PartOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Stands(what) => f.write_str(what),
@@ -133,22 +133,22 @@ impl fmt::Display for WallOutcome {
     }
 }
 
-impl Default for Walls {
+impl Default for Sandbox {
     fn default() -> Self {
         Self::none()
     }
 }
 
-impl Walls {
+impl Sandbox {
     /// All but `without`; as `run_as` from then on, where that is given.
     ///
     /// # Errors
-    /// [`WallError::Needed`].
-    pub fn new(run_as: Option<RunAs>, mut without: Vec<Wall>) -> Result<Self, WallError> {
+    /// [`SandboxError::Needed`].
+    pub fn new(run_as: Option<RunAs>, mut without: Vec<SandboxPart>) -> Result<Self, SandboxError> {
         without.sort();
         without.dedup();
-        if without.contains(&Wall::NoNewPrivs) && without.len() < Wall::ALL.len() {
-            return Err(WallError::Needed);
+        if without.contains(&SandboxPart::NoNewPrivs) && without.len() < SandboxPart::ALL.len() {
+            return Err(SandboxError::Needed);
         }
         Ok(Self { run_as, without, is_told: true })
     }
@@ -156,7 +156,7 @@ impl Walls {
     /// None at all, for those who are called in a process of somebody else's.
     #[must_use]
     pub fn none() -> Self {
-        Self { run_as: None, without: Wall::ALL.to_vec(), is_told: false }
+        Self { run_as: None, without: SandboxPart::ALL.to_vec(), is_told: false }
     }
 
     /// As whom the program goes on.
@@ -165,43 +165,43 @@ impl Walls {
         self.run_as.as_ref()
     }
 
-    /// Raises them, for the rest of the life of this process. Gives a line that says which stand, and which the kernel
-    /// lacks; none for [`Walls::none`].
+    /// Enters it, for the rest of the life of this process. Gives a line that says which stand, and which the kernel
+    /// lacks; none for [`Sandbox::none`].
     ///
     /// To be called while there is one thread.
     ///
     /// # Errors
-    /// [`WallError`]. Some may stand then: the program is to end.
-    pub fn raise(&self, needs: &Needs) -> Result<Option<String>, WallError> {
-        let raises = |wall: Wall| !self.without.contains(&wall);
-        if self.run_as.is_none() && !Wall::ALL.into_iter().any(raises) {
+    /// [`SandboxError`]. Some may stand then: the program is to end.
+    pub fn enter(&self, needs: &Needs) -> Result<Option<String>, SandboxError> {
+        let has = |part: SandboxPart| !self.without.contains(&part);
+        if self.run_as.is_none() && !SandboxPart::ALL.into_iter().any(has) {
             return Ok(self.is_told.then(|| "sandbox: NONE, as asked for".to_owned()));
         }
         let mut said = Vec::new();
         // Places are opened by who may still open them.
         let places = match &needs.files {
-            Ok(places) if raises(Wall::Landlock) => Some(files::open(places)?),
+            Ok(places) if has(SandboxPart::Landlock) => Some(files::open(places)?),
             Ok(_) | Err(_) => None,
         };
-        said.push(WallOutcome::Stands(user::become_user(self.run_as.as_ref(), needs.capabilities)?));
-        if raises(Wall::NoNewPrivs) {
+        said.push(PartOutcome::Stands(user::become_user(self.run_as.as_ref(), needs.capabilities)?));
+        if has(SandboxPart::NoNewPrivs) {
             said.push(match rustix::thread::set_no_new_privs(true) {
-                Ok(()) => WallOutcome::Stands("no new privileges".to_owned()),
-                Err(why) => WallOutcome::Lacks(format!("no new privileges: {why}")),
+                Ok(()) => PartOutcome::Stands("no new privileges".to_owned()),
+                Err(why) => PartOutcome::Lacks(format!("no new privileges: {why}")),
             });
         }
-        if raises(Wall::Landlock) {
+        if has(SandboxPart::Landlock) {
             said.push(match (&needs.files, places) {
                 (Ok(named), Some(places)) => files::restrict(named, places, &needs.connects)?,
-                (Err(why), _) => WallOutcome::Lacks(format!("Landlock, as {why}")),
-                (Ok(_), None) => WallOutcome::Lacks("Landlock".to_owned()),
+                (Err(why), _) => PartOutcome::Lacks(format!("Landlock, as {why}")),
+                (Ok(_), None) => PartOutcome::Lacks("Landlock".to_owned()),
             });
         }
-        if raises(Wall::Seccomp) {
+        if has(SandboxPart::Seccomp) {
             said.push(calls::restrict(needs.calls, needs.capabilities)?);
         }
-        for wall in &self.without {
-            said.push(WallOutcome::Lacks(format!("{wall}, as asked for")));
+        for part in &self.without {
+            said.push(PartOutcome::Lacks(format!("{part}, as asked for")));
         }
         let said: Vec<String> = said.iter().map(ToString::to_string).collect();
         Ok(Some(format!("sandbox: {}", said.join("; "))))
@@ -215,8 +215,8 @@ mod tests {
     #[test]
     fn who_has_all_walls_left_out_is_told_that_none_stands() {
         let needs = Needs { files: Ok(Vec::new()), connects: Vec::new(), calls: Calls::Lines, capabilities: false };
-        let none = Walls::new(None, Wall::ALL.to_vec()).unwrap();
-        assert_eq!(none.raise(&needs).unwrap().as_deref(), Some("sandbox: NONE, as asked for"));
-        assert_eq!(Walls::none().raise(&needs).unwrap(), None);
+        let none = Sandbox::new(None, SandboxPart::ALL.to_vec()).unwrap();
+        assert_eq!(none.enter(&needs).unwrap().as_deref(), Some("sandbox: NONE, as asked for"));
+        assert_eq!(Sandbox::none().enter(&needs).unwrap(), None);
     }
 }

@@ -7,7 +7,7 @@
 //! by what other versions of the same libraries call for the same purpose; on x86-64 that has two names for many of
 //! them.
 //!
-//! A program that starts other programs gives them its walls, and nobody knows what these do. There is a list of what
+//! A program that starts other programs gives them its sandbox, and nobody knows what these do. There is a list of what
 //! is forbidden instead ([`Calls::Commands`], EPERM): what no program of an ordinary user at a terminal needs, and what
 //! attacks on kernels begin with.
 
@@ -21,7 +21,7 @@ use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule, TargetArch,
 };
 
-use super::{Wall, WallError, WallOutcome};
+use super::{PartOutcome, SandboxError, SandboxPart};
 
 /// Which lists.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -297,21 +297,21 @@ fn filter(calls: Calls, configures: bool) -> Result<(SeccompFilter, String), sec
     Ok((SeccompFilter::new(rules, otherwise, listed, arch)?, said))
 }
 
-/// Raises it for all threads. Who `configures` sets addresses of a device.
-pub(super) fn restrict(calls: Calls, configures: bool) -> Result<WallOutcome, WallError> {
-    let failed = |why: &dyn core::fmt::Display| WallError::Refused(Wall::Seccomp, why.to_string());
+/// Begins it for all threads. Who `configures` sets addresses of a device.
+pub(super) fn restrict(calls: Calls, configures: bool) -> Result<PartOutcome, SandboxError> {
+    let failed = |why: &dyn core::fmt::Display| SandboxError::Refused(SandboxPart::Seccomp, why.to_string());
     let (filter, said) = match filter(calls, configures) {
         Ok(made) => made,
         Err(seccompiler::BackendError::InvalidTargetArch(arch)) => {
-            return Ok(WallOutcome::Lacks(format!("seccomp: no list for {arch}")));
+            return Ok(PartOutcome::Lacks(format!("seccomp: no list for {arch}")));
         }
         Err(why) => return Err(failed(&why)),
     };
     let program: BpfProgram = filter.try_into().map_err(|why| failed(&why))?;
     match seccompiler::apply_filter_all_threads(&program) {
-        Ok(()) => Ok(WallOutcome::Stands(said)),
+        Ok(()) => Ok(PartOutcome::Stands(said)),
         Err(seccompiler::Error::Seccomp(why)) if matches!(why.raw_os_error(), Some(libc::ENOSYS | libc::EINVAL)) => {
-            Ok(WallOutcome::Lacks("seccomp: this kernel has no filters".to_owned()))
+            Ok(PartOutcome::Lacks("seccomp: this kernel has no filters".to_owned()))
         }
         Err(why) => Err(failed(&why)),
     }

@@ -1,35 +1,35 @@
-//! What a program that strangers can reach gives up: from the command line to [`kumiki_live::walls`].
+//! What a program that strangers can reach gives up: from the command line to [`kumiki_live::sandbox`].
 
 use clap::Args;
-use kumiki_live::walls::{RunAs, Wall, Walls};
+use kumiki_live::sandbox::{RunAs, Sandbox, SandboxPart};
 
 use crate::commands::Stop;
 
 /// What is given up before the first caller.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Sandbox")]
-pub(crate) struct WallOptions {
+pub(crate) struct SandboxOptions {
     /// Become this user, of its groups or of GROUP alone, when all is open and before anybody is let in; only root can
     #[arg(long, value_name = "NAME[:GROUP]")]
     run_as: Option<RunAs>,
     /// Leave parts of the sandbox out: no-new-privs, landlock, seccomp, with commas between; or all
-    #[arg(long, value_name = "PART", value_delimiter = ',', value_parser = walls)]
-    no_sandbox: Vec<OmittedWalls>,
+    #[arg(long, value_name = "PART", value_delimiter = ',', value_parser = sandbox)]
+    no_sandbox: Vec<OmittedParts>,
 }
 
-/// Walls that are left out.
+/// Sandbox that are left out.
 #[derive(Clone, Debug)]
-struct OmittedWalls(Vec<Wall>);
+struct OmittedParts(Vec<SandboxPart>);
 
-fn walls(text: &str) -> Result<OmittedWalls, String> {
+fn sandbox(text: &str) -> Result<OmittedParts, String> {
     let text = text.trim();
     if text == "all" {
-        return Ok(OmittedWalls(Wall::ALL.to_vec()));
+        return Ok(OmittedParts(SandboxPart::ALL.to_vec()));
     }
-    text.parse().map(|wall| OmittedWalls(vec![wall])).map_err(|why| format!("{why}, or all of them"))
+    text.parse().map(|part| OmittedParts(vec![part])).map_err(|why| format!("{why}, or all of them"))
 }
 
-impl WallOptions {
+impl SandboxOptions {
     /// What was asked for, by its name.
     pub(crate) fn asked(&self) -> Option<&'static str> {
         match (&self.run_as, self.no_sandbox.as_slice()) {
@@ -39,9 +39,9 @@ impl WallOptions {
         }
     }
 
-    /// The walls that are wanted.
-    pub(crate) fn walls(&self) -> Result<Walls, Stop> {
+    /// The sandbox that are wanted.
+    pub(crate) fn sandbox(&self) -> Result<Sandbox, Stop> {
         let without = self.no_sandbox.iter().flat_map(|left| left.0.clone());
-        Walls::new(self.run_as.clone(), without.collect()).map_err(|why| Stop::Input(format!("--no-sandbox: {why}")))
+        Sandbox::new(self.run_as.clone(), without.collect()).map_err(|why| Stop::Input(format!("--no-sandbox: {why}")))
     }
 }

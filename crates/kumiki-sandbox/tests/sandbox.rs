@@ -1,11 +1,11 @@
-//! Each wall is run against: by a process that has raised it, and by one that has not.
+//! Each part is run against: by a process that has entered it, and by one that has not.
 //!
-//! A wall holds for the rest of a process's life, so each attempt is a process of its own: this program once more, told
-//! which walls to leave out and what to try. It has a main of its own, as Landlock holds for the thread that raises it
-//! and those begun later. What needs root, or a kernel that has the wall, is left out where that is not so, with a
+//! A part holds for the rest of a process's life, so each attempt is a process of its own: this program once more, told
+//! which parts to leave out and what to try. It has a main of its own, as Landlock holds for the thread that enters it
+//! and those begun later. What needs root, or a kernel that has the part, is left out where that is not so, with a
 //! word.
 #![expect(unsafe_code, reason = "what is tried are system calls that no safe function makes")]
-#![cfg_attr(not(target_os = "linux"), expect(unused, reason = "walls are Linux's"))]
+#![cfg_attr(not(target_os = "linux"), expect(unused, reason = "sandboxes are Linux's"))]
 
 #[cfg(not(target_os = "linux"))]
 fn main() {}
@@ -26,7 +26,7 @@ mod linux {
 
     use rustix::fs::{AtFlags, Mode, mkdirat, renameat, unlinkat};
 
-    use kumiki_walls::{Access, Calls, Needs, RunAs, Wall, Walls};
+    use kumiki_sandbox::{Access, Calls, Needs, RunAs, Sandbox, SandboxPart};
 
     /// What is tried: a name, and what does it.
     type Try = (&'static str, fn(&Path) -> io::Result<()>);
@@ -48,7 +48,7 @@ mod linux {
         ("ioctl", |_| sti()),
         ("setuid", setuid),
         ("root", of_root),
-        // By a thread that was there before the walls.
+        // By a thread that was there before the sandbox.
         ("thread", of_root),
     ];
 
@@ -152,21 +152,21 @@ mod linux {
         Err(io::Error::from_raw_os_error(libc::EPERM))
     }
 
-    /// Which walls stand, what is then tried, and how it is answered; without them it is done. What is named `root`
+    /// Which sandbox stand, what is then tried, and how it is answered; without them it is done. What is named `root`
     /// needs root to be shown.
     struct Case {
-        walls: &'static [Wall],
+        sandbox: &'static [SandboxPart],
         run_as: Option<&'static str>,
         tries: &'static str,
         answer: i32,
     }
 
-    const fn case(wall: &'static [Wall], tries: &'static str, answer: i32) -> Case {
-        Case { walls: wall, run_as: None, tries, answer }
+    const fn case(sandbox: &'static [SandboxPart], tries: &'static str, answer: i32) -> Case {
+        Case { sandbox, run_as: None, tries, answer }
     }
 
-    const LANDLOCK: &[Wall] = &[Wall::NoNewPrivs, Wall::Landlock];
-    const SECCOMP: &[Wall] = &[Wall::NoNewPrivs, Wall::Seccomp];
+    const LANDLOCK: &[SandboxPart] = &[SandboxPart::NoNewPrivs, SandboxPart::Landlock];
+    const SECCOMP: &[SandboxPart] = &[SandboxPart::NoNewPrivs, SandboxPart::Seccomp];
     const NOBODY: Option<&str> = Some("65534:65534");
 
     const CASES: &[Case] = &[
@@ -186,46 +186,46 @@ mod linux {
 
     /// The same for what only root can show.
     const CASES_OF_ROOT: &[Case] = &[
-        Case { walls: &[Wall::NoNewPrivs], run_as: NOBODY, tries: "setuid", answer: libc::EPERM },
-        Case { walls: &[], run_as: NOBODY, tries: "root", answer: libc::EACCES },
-        Case { walls: &[], run_as: NOBODY, tries: "thread", answer: libc::EACCES },
+        Case { sandbox: &[SandboxPart::NoNewPrivs], run_as: NOBODY, tries: "setuid", answer: libc::EPERM },
+        Case { sandbox: &[], run_as: NOBODY, tries: "root", answer: libc::EACCES },
+        Case { sandbox: &[], run_as: NOBODY, tries: "thread", answer: libc::EACCES },
     ];
 
     const INSIDE: &str = "--inside";
-    /// The status of one that could not raise its walls.
-    const NO_WALLS: u8 = 200;
-    /// How a child says that a wall was not there to be raised.
+    /// The status of one that could not enter its sandbox.
+    const NO_SANDBOX: u8 = 200;
+    /// How a child says that a part was not there to be entered.
     const LACKS: &str = "NOT ";
 
-    /// One attempt, in a process of its own: `--inside ROOT WALLS USER WHAT`. Its status is what the system said, 0
+    /// One attempt, in a process of its own: `--inside ROOT PARTS USER WHAT`. Its status is what the system said, 0
     /// where it was done.
     fn inside(arguments: &[String]) -> ExitCode {
-        let [root, walls, user, what] = arguments else {
-            return ExitCode::from(NO_WALLS);
+        let [root, sandbox, user, what] = arguments else {
+            return ExitCode::from(NO_SANDBOX);
         };
         let root = Path::new(root);
-        let walls: Vec<&str> = walls.split(',').collect();
-        let without = Wall::ALL.into_iter();
-        let without = without.filter(|wall| !walls.contains(&wall.name())).collect();
+        let sandbox: Vec<&str> = sandbox.split(',').collect();
+        let without = SandboxPart::ALL.into_iter();
+        let without = without.filter(|part| !sandbox.contains(&part.name())).collect();
         let run_as = (!user.is_empty()).then(|| user.parse::<RunAs>());
-        let Ok(walls) = run_as
+        let Ok(sandbox) = run_as
             .transpose()
             .map_err(io::Error::other)
-            .and_then(|run_as| Walls::new(run_as, without).map_err(io::Error::other))
+            .and_then(|run_as| Sandbox::new(run_as, without).map_err(io::Error::other))
         else {
-            return ExitCode::from(NO_WALLS);
+            return ExitCode::from(NO_SANDBOX);
         };
         let Some((_, act)) = TRIES.iter().find(|(name, _)| name == what) else {
-            return ExitCode::from(NO_WALLS);
+            return ExitCode::from(NO_SANDBOX);
         };
-        let raise = || {
+        let enter = || {
             let needs = Needs {
                 files: Ok(vec![(root.to_owned(), Access::Write)]),
                 connects: Vec::new(),
                 calls: Calls::Files,
                 capabilities: false,
             };
-            match walls.raise(&needs) {
+            match sandbox.enter(&needs) {
                 Ok(said) => print!("{}", said.unwrap_or_default()),
                 Err(why) => print!("{LACKS}{why}"),
             }
@@ -234,24 +234,24 @@ mod linux {
             std::thread::scope(|scope| {
                 let (go, wait) = std::sync::mpsc::channel();
                 let before = scope.spawn(move || wait.recv().map_or(Ok(()), |()| act(root)));
-                raise();
+                enter();
                 let _ = go.send(());
                 before.join().unwrap_or(Ok(()))
             })
         } else {
-            raise();
+            enter();
             act(root)
         };
         let why = done.map_or_else(|why| why.raw_os_error().unwrap_or(199), |()| 0);
         ExitCode::from(u8::try_from(why).unwrap_or(198))
     }
 
-    /// What an attempt ended with, and what it said of its walls.
-    fn attempt(root: &Path, port: u16, walls: &[Wall], user: &str, what: &str) -> (i32, String) {
-        let walls: Vec<&str> = walls.iter().map(|wall| wall.name()).collect();
+    /// What an attempt ended with, and what it said of its sandbox.
+    fn attempt(root: &Path, port: u16, sandbox: &[SandboxPart], user: &str, what: &str) -> (i32, String) {
+        let sandbox: Vec<&str> = sandbox.iter().map(|part| part.name()).collect();
         let own = std::env::current_exe().unwrap_or_default();
         let mut command = Command::new(own);
-        command.arg(INSIDE).arg(root).arg(walls.join(",")).args([user, what]);
+        command.arg(INSIDE).arg(root).arg(sandbox.join(",")).args([user, what]);
         match command.env("PORT", port.to_string()).output() {
             Ok(output) => (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&output.stdout).into_owned()),
             Err(why) => (-1, why.to_string()),
@@ -293,7 +293,7 @@ mod linux {
         };
         let is_root = rustix::process::geteuid().is_root();
         let mut failed = 0;
-        let mut check = |name: &str, expected: [i32; 2], walls: &[Wall], user: [&str; 2], what: &str| {
+        let mut check = |name: &str, expected: [i32; 2], sandbox: &[SandboxPart], user: [&str; 2], what: &str| {
             if filter.is_some_and(|filter| !name.contains(filter.as_str())) {
                 return;
             }
@@ -302,10 +302,10 @@ mod linux {
                 return;
             }
             let (off, _) = attempt(&root, port, &[], user[0], what);
-            let (on, said) = attempt(&root, port, walls, user[1], what);
-            let lacks = walls.iter().any(|wall| {
-                let wall = wall.name().replace('-', " ").replace("privs", "privileges");
-                said.to_lowercase().contains(&format!("{}{wall}", LACKS.to_lowercase()))
+            let (on, said) = attempt(&root, port, sandbox, user[1], what);
+            let lacks = sandbox.iter().any(|part| {
+                let part = part.name().replace('-', " ").replace("privs", "privileges");
+                said.to_lowercase().contains(&format!("{}{part}", LACKS.to_lowercase()))
             });
             if lacks {
                 println!("test {name} ... left out ({said})");
@@ -313,22 +313,24 @@ mod linux {
                 println!("test {name} ... ok");
             } else {
                 failed += 1;
-                println!("test {name} ... FAILED: without walls {off}, with them {on}, expected {expected:?} ({said})");
+                println!(
+                    "test {name} ... FAILED: without sandbox {off}, with them {on}, expected {expected:?} ({said})"
+                );
             }
         };
         for case in CASES {
             let name = format!("{}_is_stopped", case.tries);
-            check(&name, [0, case.answer], case.walls, ["", ""], case.tries);
+            check(&name, [0, case.answer], case.sandbox, ["", ""], case.tries);
         }
         let user = if is_root { "65534:65534" } else { "" };
-        check("what_is_served_is_served", [0, 0], &Wall::ALL, ["", user], "served");
+        check("what_is_served_is_served", [0, 0], &SandboxPart::ALL, ["", user], "served");
         for case in CASES_OF_ROOT {
             let name = format!("{}_is_stopped", case.tries);
             if is_root {
                 let user = case.run_as.unwrap_or_default();
                 // Only of a user other than root can it be seen what a setuid program gives.
-                let before = if case.walls.is_empty() { "" } else { user };
-                check(&name, [0, case.answer], case.walls, [before, user], case.tries);
+                let before = if case.sandbox.is_empty() { "" } else { user };
+                check(&name, [0, case.answer], case.sandbox, [before, user], case.tries);
             } else if !listing {
                 println!("test {name} ... left out, as only root can become another");
             }

@@ -7,9 +7,9 @@ use landlock::{
     RulesetAttr as _, RulesetCreatedAttr as _, RulesetError, RulesetStatus, Scope,
 };
 
-use super::{Wall, WallError, WallOutcome};
+use super::{PartOutcome, SandboxError, SandboxPart};
 
-/// The newest rights that are asked for: all that a kernel has of them are raised. What newer ones forbid was not tried
+/// The newest rights that are asked for: all that a kernel has of them are given up. What newer ones forbid was not tried
 /// with these programs.
 const ABI_OF_FILES: ABI = ABI::V5;
 const ABI_OF_PORTS: ABI = ABI::V4;
@@ -52,7 +52,7 @@ impl Access {
 }
 
 /// Opens the places.
-pub(super) fn open(places: &[(PathBuf, Access)]) -> Result<Vec<(PathFd, Access)>, WallError> {
+pub(super) fn open(places: &[(PathBuf, Access)]) -> Result<Vec<(PathFd, Access)>, SandboxError> {
     let opened = places.iter().map(|(path, access)| {
         let flags = rustix::fs::OFlags::PATH | rustix::fs::OFlags::CLOEXEC;
         // Only for what the system says of it.
@@ -60,7 +60,7 @@ pub(super) fn open(places: &[(PathBuf, Access)]) -> Result<Vec<(PathFd, Access)>
             .map_err(std::io::Error::from)
             .and_then(|_| PathFd::new(path).map_err(std::io::Error::other))
             .map(|opened| (opened, *access))
-            .map_err(|why| WallError::Place { path: path.clone(), why })
+            .map_err(|why| SandboxError::Place { path: path.clone(), why })
     });
     opened.collect()
 }
@@ -70,8 +70,8 @@ pub(super) fn restrict(
     named: &[(PathBuf, Access)],
     places: Vec<(PathFd, Access)>,
     connects: &[u16],
-) -> Result<WallOutcome, WallError> {
-    let raised = || -> Result<_, RulesetError> {
+) -> Result<PartOutcome, SandboxError> {
+    let entered = || -> Result<_, RulesetError> {
         let mut ruleset = Ruleset::default()
             .handle_access(AccessFs::from_all(ABI_OF_FILES))?
             .handle_access(AccessNet::from_all(ABI_OF_PORTS))?
@@ -85,13 +85,13 @@ pub(super) fn restrict(
         }
         ruleset.restrict_self()
     };
-    let status = raised().map_err(|why| WallError::Refused(Wall::Landlock, why.to_string()))?;
+    let status = entered().map_err(|why| SandboxError::Refused(SandboxPart::Landlock, why.to_string()))?;
     let abi = match status.landlock {
         LandlockStatus::NotEnabled => {
-            return Ok(WallOutcome::Lacks("Landlock: it is off in this kernel (lsm=landlock turns it on)".to_owned()));
+            return Ok(PartOutcome::Lacks("Landlock: it is off in this kernel (lsm=landlock turns it on)".to_owned()));
         }
         LandlockStatus::NotImplemented => {
-            return Ok(WallOutcome::Lacks(
+            return Ok(PartOutcome::Lacks(
                 "Landlock: this kernel's is missing or too old; Linux 5.19 or newer has what is needed".to_owned(),
             ));
         }
@@ -113,13 +113,13 @@ pub(super) fn restrict(
     }
     Ok(match status.ruleset {
         RulesetStatus::NotEnforced => {
-            WallOutcome::Lacks(format!("Landlock: its ABI {abi} would forbid to rename from one directory to another"))
+            PartOutcome::Lacks(format!("Landlock: its ABI {abi} would forbid to rename from one directory to another"))
         }
         RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced if lacks.is_empty() => {
-            WallOutcome::Stands(format!("Landlock (ABI {abi}): {files}"))
+            PartOutcome::Stands(format!("Landlock (ABI {abi}): {files}"))
         }
         RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced => {
-            WallOutcome::Stands(format!("Landlock (ABI {abi}, which knows nothing of {}): {files}", lacks.join(", ")))
+            PartOutcome::Stands(format!("Landlock (ABI {abi}, which knows nothing of {}): {files}", lacks.join(", ")))
         }
     })
 }
