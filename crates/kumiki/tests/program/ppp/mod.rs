@@ -18,7 +18,7 @@ use serde_json::Value;
 /// user mode, is to take less than a minute on a machine that is busy: ten times as much did not.
 fn octets() -> u64 {
     let asked = std::env::var("KUMIKI_PPP_BYTES").ok();
-    asked.map_or(5_000_000, |text| text.parse().unwrap())
+    asked.map_or(2_000_000, |text| text.parse().unwrap())
 }
 
 /// Hash and octets of a line `... N octets, sha256 HASH`.
