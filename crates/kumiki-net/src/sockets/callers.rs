@@ -2,6 +2,7 @@
 
 use core::hash::{Hash as _, Hasher as _};
 use core::net::SocketAddr;
+use core::time::Duration;
 use std::io;
 
 use kumiki_graph::{Accept, Address, Below, Handle, Mode, Offered, Open, Quality, Reason, Request};
@@ -14,11 +15,16 @@ use super::table::{Socket, Table, of_layer};
 
 impl Table {
     /// Listens at an address that was taken.
-    pub(crate) fn listen(&mut self, bound: Bound, quality: Quality, backlog: u32) -> io::Result<Handle> {
+    pub(crate) fn listen(
+        &mut self,
+        bound: Bound,
+        asked: (Quality, Option<Duration>),
+        backlog: u32,
+    ) -> io::Result<Handle> {
         self.check_up()?;
         Self::layers_of(bound.local, self.layers.tcp, self.layers.tcp_v6)?;
         self.tcp_ports.listen(bound)?;
-        let listener = Listener::new(bound, quality, backlog);
+        let listener = Listener::new(bound, asked, backlog);
         let key = listener.key();
         let handle = self.sockets.insert(Socket::Listener(Box::new(listener)));
         let group = self.listeners.entry(key).or_default();
@@ -124,18 +130,25 @@ impl Table {
         while let Ok((listener, _)) = self.listener(handle)
             && let Some((below, offered)) = listener.next_to_accept()
         {
-            let (quality, is_v6) = (listener.quality, listener.local().is_ipv6());
-            self.take_caller(handle, (below, *offered), quality, is_v6);
+            let (asked, is_v6) = ((listener.quality, listener.linger), listener.local().is_ipv6());
+            self.take_caller(handle, (below, *offered), asked, is_v6);
         }
     }
 
-    fn take_caller(&mut self, listener: Handle, (below, offered): (Below, Offered), quality: Quality, is_v6: bool) {
+    fn take_caller(
+        &mut self,
+        listener: Handle,
+        (below, offered): (Below, Offered),
+        (quality, linger): (Quality, Option<Duration>),
+        is_v6: bool,
+    ) {
         let (Some(local), Some(remote)) = (offered.local.socket(), offered.remote.socket()) else {
             return;
         };
         let mut stream = Stream::new(below, (local, remote), quality, &self.layers);
         (stream.provider, stream.phase) = (offered.provider, Phase::Open);
         (stream.listener, stream.mapped) = (Some(listener), is_v6 && remote.is_ipv4());
+        stream.linger = linger;
         let user = self.sockets.insert(Socket::Stream(Box::new(stream)));
         let accept = Accept { session: offered.provider, user, quality, ..Accept::default() };
         self.effects.requests.push_back((below, Request::Accept(Box::new(accept))));

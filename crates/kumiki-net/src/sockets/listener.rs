@@ -1,6 +1,7 @@
 //! A passive open, as its socket has it: who has called.
 
 use core::net::SocketAddr;
+use core::time::Duration;
 use std::collections::VecDeque;
 use std::io;
 
@@ -58,6 +59,8 @@ pub(crate) struct Listener {
     pub(crate) places: SmallVec<[PassiveOpen; 2]>,
     pub(crate) bound: Bound,
     pub(crate) quality: Quality,
+    /// The linger of connections that are accepted.
+    pub(super) linger: Option<Duration>,
     backlog: usize,
     /// Connections that nobody has accepted.
     pub(crate) ready: VecDeque<Handle>,
@@ -71,11 +74,12 @@ pub(crate) struct Listener {
 pub(crate) const BEYOND: u32 = 1;
 
 impl Listener {
-    pub(crate) fn new(bound: Bound, quality: Quality, backlog: u32) -> Self {
+    pub(crate) fn new(bound: Bound, (quality, linger): (Quality, Option<Duration>), backlog: u32) -> Self {
         Self {
             places: SmallVec::new(),
             bound,
             quality,
+            linger,
             backlog: usize::try_from(backlog.max(1)).unwrap_or(usize::MAX),
             ready: VecDeque::new(),
             offered: VecDeque::new(),

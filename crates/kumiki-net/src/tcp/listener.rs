@@ -4,6 +4,7 @@ use core::fmt;
 use core::future::poll_fn;
 use core::net::SocketAddr;
 use core::task::{Context, Poll};
+use core::time::Duration;
 use std::io;
 
 use kumiki_graph::Quality;
@@ -62,17 +63,23 @@ impl TcpListener {
         let terms = Terms { reuse_address: true, ..Terms::default() };
         let (bound, backlog) =
             stack.0.with(|table| Ok::<_, io::Error>((table.bind_tcp(local, terms)?, table.backlog)))?;
-        Self::listen(stack, bound, Quality::default(), backlog)
+        Self::listen(stack, bound, (Quality::default(), None), backlog)
     }
 
     /// Listens at an address that was taken, which is given back with the listener. Where the host is several stacks,
-    /// all hear callers, and each has its part of the backlog.
-    pub(super) fn listen(stack: &Stack, bound: Bound, quality: Quality, backlog: u32) -> io::Result<Self> {
+    /// all hear callers, and each has its part of the backlog. What was asked for holds for those that are accepted, as
+    /// with Linux.
+    pub(super) fn listen(
+        stack: &Stack,
+        bound: Bound,
+        asked: (Quality, Option<Duration>),
+        backlog: u32,
+    ) -> io::Result<Self> {
         let stacks = u32::try_from(stack.others().len()).unwrap_or(u32::MAX).saturating_add(1);
         let mut of_part = bound;
         let parts = Parts::open(stack, |stack| {
             let handle = stack.0.with(|table| {
-                let listens = table.listen(of_part, quality, backlog.div_ceil(stacks));
+                let listens = table.listen(of_part, asked, backlog.div_ceil(stacks));
                 listens.inspect_err(|_| table.unbind_tcp(of_part))
             })?;
             of_part = bound.part();

@@ -355,15 +355,15 @@ impl TcpSocket {
     /// As [`TcpListener::bind`].
     pub fn listen(self, backlog: u32) -> io::Result<TcpListener> {
         let any = self.local_addr()?;
-        let (quality, bound) = {
+        let (quality, linger, bound) = {
             let mut asked = self.asked();
-            (asked.quality, asked.bound.take())
+            (asked.quality, asked.linger, asked.bound.take())
         };
         let bound = match bound {
             Some(bound) => bound,
             None => self.stack.0.with(|table| table.bind_tcp(any, Terms::default()))?,
         };
-        let listener = TcpListener::listen(&self.stack, bound, quality, backlog)?;
+        let listener = TcpListener::listen(&self.stack, bound, (quality, linger), backlog)?;
         self.stack.0.driver().settle()?;
         Ok(listener)
     }

@@ -136,10 +136,14 @@ pub(crate) async fn socket_options(notes: &mut Notes) {
     // What was set holds for what was accepted.
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_nodelay(true).unwrap();
+    socket.set_zero_linger().unwrap();
     socket.bind(HERE.into()).unwrap();
     let listener = socket.listen(4).unwrap();
-    let (_one, other) = tokio::join!(TcpStream::connect(listener.local_addr().unwrap()), listener.accept());
-    notes.add("inherited", other.unwrap().0.nodelay().unwrap());
+    let (one, other) = tokio::join!(TcpStream::connect(listener.local_addr().unwrap()), listener.accept());
+    let (mut one, (other, _)) = (one.unwrap(), other.unwrap());
+    notes.add("inherited", (other.nodelay().unwrap(), other.linger().unwrap()));
+    drop(other);
+    notes.add("so its end is a reset", say(&one.read(&mut [0]).await));
 }
 
 pub(crate) async fn stream_options(notes: &mut Notes) {
