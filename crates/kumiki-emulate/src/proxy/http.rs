@@ -2,8 +2,8 @@
 //!
 //! | | |
 //! |---|---|
-//! | Specification | RFC 9110 section 9.3.6 (CONNECT), RFC 9112 section 3.2 (forms of a request's target) |
-//! | A request for a URI | goes on with the path alone, and `Connection: close` in the place of what is said of this connection: one on each |
+//! | Specification | RFC 9110 section 9.3.6 (CONNECT), RFC 9112 sections 3.2.2 and 3.2.4 (forms of a request's target) |
+//! | A request for a URI | goes on with the path alone, the `Host` that the URI names whatever the caller's was, and `Connection: close` in the place of what is said of this connection: one on each. Its version stays, for the answer comes back as the server has written it |
 //! | A failure | is told with 502 and its reason; what is no such request with 400 |
 
 use std::io;
@@ -21,8 +21,10 @@ const FIELDS: usize = 128;
 
 const ESTABLISHED: &[u8] = b"HTTP/1.1 200 Connection established\r\n\r\n";
 
-/// Fields that are about the connection to this proxy (RFC 9110 section 7.6.1), and are not for the server.
-const OWN_FIELDS: [&str; 5] = ["connection", "proxy-connection", "proxy-authorization", "keep-alive", "upgrade"];
+/// Fields that are about the connection to this proxy (RFC 9110 section 7.6.1), and are not for the server; and `Host`,
+/// which is said anew.
+const OWN_FIELDS: [&str; 6] =
+    ["connection", "proxy-connection", "proxy-authorization", "keep-alive", "upgrade", "host"];
 
 /// Hears the request; `None` where that was refused, or nobody asked for anything.
 pub(super) async fn wish(caller: &mut TcpStream) -> io::Result<Option<CallerRequest>> {
@@ -96,10 +98,15 @@ fn parse(octets: &[u8]) -> Result<Option<CallerRequest>, String> {
             how: ReplyStyle::Http { established: ESTABLISHED, ahead: rest.to_vec() },
         }));
     }
-    let (target, path) = uri(asked).ok_or_else(no_target)?;
-    let mut ahead = Vec::new();
+    let Uri { target, authority, path } = uri(asked).ok_or_else(no_target)?;
+    let path = match path {
+        "" if method == "OPTIONS" => "*".to_owned(),
+        _ if path.starts_with('/') => path.to_owned(),
+        _ => format!("/{path}"),
+    };
+    let (version, mut ahead) = (request.version.unwrap_or(1), Vec::new());
     // Into memory, which takes all.
-    let _ = write!(ahead, "{method} {path} HTTP/1.1\r\n");
+    let _ = write!(ahead, "{method} {path} HTTP/1.{version}\r\nHost: {authority}\r\n");
     let own = own_fields(request.headers);
     for field in request.headers.iter().filter(|field| !own.iter().any(|own| field.name.eq_ignore_ascii_case(own))) {
         let _ = write!(ahead, "{}: ", field.name);
@@ -129,16 +136,23 @@ fn authority(text: &str, port: Option<u16>) -> Option<Target> {
     Some(Target { host: Host::parse(host)?, port: found? })
 }
 
-/// Whom an `http` URI is for, and what is asked for there.
-fn uri(text: &str) -> Option<(Target, String)> {
+/// An `http` URI.
+struct Uri<'a> {
+    target: Target,
+    /// The host, and the port if it has one.
+    authority: &'a str,
+    /// What is asked for there, as it stands.
+    path: &'a str,
+}
+
+fn uri(text: &str) -> Option<Uri<'_>> {
     let scheme = text.get(..7).filter(|scheme| scheme.eq_ignore_ascii_case("http://"))?;
     let rest = text.get(scheme.len()..)?;
     let end = rest.find(['/', '?']).unwrap_or(rest.len());
-    let (authority_text, path) = rest.split_at(end);
+    let (host, path) = rest.split_at(end);
     // Who somebody is stands before an @.
-    let host = authority_text.rsplit_once('@').map_or(authority_text, |(_, host)| host);
-    let slash = if path.starts_with('/') { "" } else { "/" };
-    Some((authority(host, Some(80))?, format!("{slash}{path}")))
+    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+    Some(Uri { target: authority(host, Some(80))?, authority: host, path })
 }
 
 #[cfg(test)]
@@ -187,8 +201,24 @@ mod tests {
 
     #[test]
     fn what_a_caller_says_of_its_connection_does_not_go_on() {
-        let request = "GET http://example.org/ HTTP/1.1\r\nConnection: close, X-Hop\r\nHost: example.org\r\nconnection: TE\r\nx-hop: 1\r\nTE: trailers\r\n\r\n";
+        let request = "GET http://example.org/ HTTP/1.1\r\nConnection: close, X-Hop\r\nconnection: TE\r\nx-hop: 1\r\nTE: trailers\r\n\r\n";
         assert_eq!(connect(request).2, "GET / HTTP/1.1\r\nHost: example.org\r\nConnection: close\r\n\r\n");
+    }
+
+    #[test]
+    fn the_server_is_told_the_host_of_the_uri() {
+        for (request, ahead) in [
+            (
+                "GET http://a.example:8000/ HTTP/1.1\r\nHost: b.example\r\nhost: c\r\n",
+                "GET / HTTP/1.1\r\nHost: a.example:8000\r\n",
+            ),
+            ("GET http://me@a.example/ HTTP/1.1\r\n", "GET / HTTP/1.1\r\nHost: a.example\r\n"),
+            ("GET http://[::1]?x HTTP/1.0\r\n", "GET /?x HTTP/1.0\r\nHost: [::1]\r\n"),
+            ("OPTIONS http://a.example:80 HTTP/1.1\r\n", "OPTIONS * HTTP/1.1\r\nHost: a.example:80\r\n"),
+            ("OPTIONS http://a.example/ HTTP/1.1\r\n", "OPTIONS / HTTP/1.1\r\nHost: a.example\r\n"),
+        ] {
+            assert_eq!(connect(&format!("{request}\r\n")).2, format!("{ahead}Connection: close\r\n\r\n"));
+        }
     }
 
     #[test]
