@@ -280,6 +280,21 @@ mod tests {
         gateway.end();
     }
 
+    #[test]
+    fn an_association_ends_with_the_path() {
+        kumiki_watchdog::minute();
+        let [near, far] = hop::pair(1500, RealClock::start()).unwrap();
+        let at = (Ipv4Addr::LOCALHOST, 0).into();
+        let proxy = Proxy::start(at, Box::new(near), 1500, true, |_| {}).unwrap();
+        let (mut control, _) = associate(&proxy);
+        drop(far);
+        assert_eq!(control.read(&mut [0]).unwrap(), 0);
+        while !proxy.is_idle() {
+            thread::yield_now();
+        }
+        proxy.end();
+    }
+
     /// A server beyond the path hears of nobody but the caller, whatever others on this host send to the caller's
     /// relay.
     #[test]

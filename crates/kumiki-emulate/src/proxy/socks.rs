@@ -180,12 +180,17 @@ pub(super) async fn datagrams(mut caller: TcpStream, shared: &Shared) -> io::Res
             came = four.recv_from(&mut from_four) => came.map(|(len, from)| (from_four.get(..len), from)),
             came = six.recv_from(&mut from_six) => came.map(|(len, from)| (from_six.get(..len), from)),
         };
-        // What ICMP says of one datagram is no reason to end all.
-        if let (Ok((data, from)), Some(to)) = (answered, wanted) {
-            let mut octets = vec![0, 0, 0];
-            push_address(&mut octets, meant.get(&from).copied().unwrap_or(from));
-            octets.extend_from_slice(data.unwrap_or_default());
-            let _ = socket.send_to(&octets, to).await;
+        match (answered, wanted) {
+            (Ok((data, from)), Some(to)) => {
+                let mut octets = vec![0, 0, 0];
+                push_address(&mut octets, meant.get(&from).copied().unwrap_or(from));
+                octets.extend_from_slice(data.unwrap_or_default());
+                let _ = socket.send_to(&octets, to).await;
+            }
+            // The near end has gone, as it says whenever it is asked.
+            (Err(why), _) if why.kind() == io::ErrorKind::NetworkDown => return Err(why),
+            // What ICMP says of one datagram is no reason to end all.
+            _ => {}
         }
     }
 }
