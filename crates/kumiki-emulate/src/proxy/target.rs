@@ -50,12 +50,7 @@ impl Target {
             Host::Address(address) => vec![SocketAddr::new(*address, self.port)],
             Host::Name(name) => tokio::net::lookup_host((name.as_str(), self.port)).await?.collect(),
         };
-        let behind = |at: SocketAddr| match at.ip() {
-            ip if !ip.is_loopback() => Some(at),
-            IpAddr::V4(_) => shared.loopback.then(|| SocketAddr::new(GATEWAY_4.into(), at.port())),
-            IpAddr::V6(_) => shared.loopback.then(|| SocketAddr::new(GATEWAY_6.into(), at.port())),
-        };
-        Ok(found.into_iter().filter_map(|meant| Some((behind(meant)?, meant))).collect())
+        Ok(found.into_iter().filter_map(|meant| Some((behind_path(meant, shared.loopback)?, meant))).collect())
     }
 
     /// A connection to it across the path: to the first of its addresses that answers.
@@ -71,9 +66,36 @@ impl Target {
     }
 }
 
+/// Where this host's `at` is as seen from the near end of the path; nowhere, where that is not for callers. As for
+/// connections of this host itself, nobody in particular is the host, and an address of IPv4 may be written as one of
+/// IPv6.
+fn behind_path(at: SocketAddr, loopback: bool) -> Option<SocketAddr> {
+    let gateway = match at.ip().to_canonical() {
+        ip if !ip.is_loopback() && !ip.is_unspecified() => return Some(at),
+        IpAddr::V4(_) => GATEWAY_4.into(),
+        IpAddr::V6(_) => GATEWAY_6.into(),
+    };
+    loopback.then(|| SocketAddr::new(gateway, at.port()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn this_host_is_at_the_gateway_however_it_is_written() {
+        let of = |at: &str, loopback| behind_path(at.parse().unwrap(), loopback).map(|it| it.ip());
+        for at in ["127.0.0.1:80", "127.1.2.3:80", "0.0.0.0:80", "[::ffff:127.0.0.1]:80", "[::ffff:0.0.0.0]:80"] {
+            assert_eq!((of(at, true), of(at, false)), (Some(GATEWAY_4.into()), None), "{at}");
+        }
+        for at in ["[::1]:80", "[::]:80"] {
+            assert_eq!((of(at, true), of(at, false)), (Some(GATEWAY_6.into()), None), "{at}");
+        }
+        for at in ["192.0.2.1:80", "[2001:db8::1]:80", "[::ffff:192.0.2.1]:80"] {
+            let ip = at.parse::<SocketAddr>().unwrap().ip();
+            assert_eq!((of(at, true), of(at, false)), (Some(ip), Some(ip)), "{at}");
+        }
+    }
 
     #[test]
     fn hosts_are_names_or_addresses() {
