@@ -10,8 +10,8 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
-    recvmsg, sendmsg,
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer, SendAncillaryMessage,
+    SendFlags, recvmsg, sendmsg,
 };
 
 /// Sends the parts as one message, and the descriptor with it. Says how many octets went, which a stream may cut short.
@@ -33,13 +33,13 @@ pub fn send(socket: impl AsFd, parts: &[&[u8]], descriptor: Option<BorrowedFd<'_
 /// the other process has gone.
 ///
 /// # Errors
-/// Those of `recvmsg(2)`.
+/// Those of `recvmsg(2)`; that of a process which may have no more descriptors, where one has come and finds no place.
 pub fn receive(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<(usize, Option<OwnedFd>)> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut beside = RecvAncillaryBuffer::new(&mut space);
-    let octets = loop {
+    let (octets, flags) = loop {
         match recvmsg(&socket, &mut [IoSliceMut::new(buffer)], &mut beside, RecvFlags::CMSG_CLOEXEC) {
-            Ok(read) => break read.bytes,
+            Ok(read) => break (read.bytes, read.flags),
             Err(rustix::io::Errno::INTR) => {}
             Err(rustix::io::Errno::CONNRESET) => return Ok((0, None)),
             Err(why) => return Err(why.into()),
@@ -49,5 +49,9 @@ pub fn receive(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<(usize, Optio
         let RecvAncillaryMessage::ScmRights(mut descriptors) = message else { return None };
         descriptors.next()
     });
+    // There is room for one, so that what was left out is one for which the process has no place.
+    if descriptor.is_none() && flags.contains(ReturnFlags::CTRUNC) {
+        return Err(rustix::io::Errno::MFILE.into());
+    }
     Ok((octets, descriptor))
 }

@@ -134,6 +134,16 @@ fn statuses() -> Said<String> {
         holds(output.status.code() == Some(status), || format!("{program:?}: {}: {said}", output.status))?;
         holds(said.is_empty() == (status != 126 && status != 127), || format!("{program:?}: {said}"))?;
     }
+    // Who may have no more descriptors is told so, at whatever step that is found out.
+    for most in 6..=8 {
+        let mut command = Command::new("sh");
+        let script = format!("ulimit -n {most}; exec \"$0\" link -- true");
+        command.args(["-c", &script, env!("CARGO_BIN_EXE_kumiki")]).stdin(Stdio::null());
+        let output = output(command)?;
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let is_told = output.status.code() == Some(125) && said.contains("Too many open files");
+        holds(is_told, || format!("{most} descriptors: {}: {said}", output.status))?;
+    }
     // Standard input and output are the program's own.
     let mut command = link("--delay 5ms");
     let mut child = command.arg("cat").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(when("start"))?;
