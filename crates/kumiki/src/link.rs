@@ -260,6 +260,20 @@ pub(crate) fn programs_have_the_output(pcap: Option<&Path>) -> Result<(), Stop> 
     Err(Stop::Input(why.to_owned()))
 }
 
+/// Whether both are one file, of which what is written last would be all that is left.
+fn are_one_file(one: &Path, other: &Path) -> bool {
+    use std::fs::{canonicalize, metadata};
+    use std::os::unix::fs::MetadataExt as _;
+    // A file that is not there yet has a name in a directory that is.
+    let place = |path: &Path| Some(canonicalize(Path::new("./").join(path).parent()?).ok()?.join(path.file_name()?));
+    match (metadata(one), metadata(other)) {
+        // Devices and pipes take both.
+        (Ok(one), Ok(other)) => one.is_file() && (one.dev(), one.ino()) == (other.dev(), other.ino()),
+        (Err(_), Err(_)) => place(one).is_some_and(|it| Some(it) == place(other)),
+        (Ok(_), Err(_)) | (Err(_), Ok(_)) => false,
+    }
+}
+
 /// What is set: the preset, then the options for both directions, then those for one.
 fn settings(args: &LinkArgs) -> Result<Vec<Command>, Stop> {
     let mut set = Vec::new();
@@ -305,6 +319,12 @@ fn config(args: &LinkArgs) -> Result<Config, Stop> {
         return Err(Stop::Input(no_option(name)));
     }
     programs_have_the_output(args.pcap.as_deref())?;
+    if let (Some(report), Some(pcap)) = (&args.report, &args.pcap)
+        && are_one_file(report, pcap)
+    {
+        let why = format!("--report {}: the capture goes there; choose another place", report.display());
+        return Err(Stop::Input(why));
+    }
     if args.rate.is_some() && (args.up_trace.is_some() || args.down_trace.is_some()) {
         let why = "--rate: a direction with a trace has no rate; give the other one its own, as in --up 'rate 1Mb/s'";
         return Err(Stop::Input(why.to_owned()));
@@ -416,6 +436,8 @@ mod tests {
             (&["--dely=40ms", "true"], "try --delay"),
             (&["-x", "true"], "./-x"),
             (&["--pcap", "-", "true"], "./-"),
+            (&["--pcap", "new.out", "--report", "./new.out", "true"], "--report ./new.out: the capture goes there"),
+            (&["--pcap", "Cargo.toml", "--report", "../kumiki/Cargo.toml", "true"], "choose another place"),
             (&["--down-trace", "/nowhere", "--down", "rate 1Mb/s", "true"], "--down: a direction with a trace"),
             (&["--down-trace", "/nowhere", "true"], "--down-trace /nowhere"),
             (&["--mtu", "576", "true"], "1280"),
