@@ -194,6 +194,8 @@ fn a_program_that_is_killed_at_any_step_harms_no_other() {
         }
         program.kill();
         is_good(&mut steady);
+        // Who reads before the stack knows of it makes room for all that was written, and has that to its end.
+        server.wait_for_programs(before.programs);
         run(async {
             if let Some(mut waiting) = waiting {
                 let end = waiting.read(&mut [0]).await;
@@ -215,7 +217,6 @@ fn a_program_that_is_killed_at_any_step_harms_no_other() {
                 }
             }
         });
-        server.wait_for_programs(before.programs);
         kumiki_watchdog::until(|| server.stack.counts() == before);
     }
     is_good(&mut steady);
