@@ -43,5 +43,6 @@ pub mod aal34;
 pub mod aal5;
 pub mod atm_arp;
 pub mod convergence;
+pub mod kinds;
 pub mod llc_snap;
 pub mod vc_mux;

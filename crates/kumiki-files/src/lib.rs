@@ -55,6 +55,7 @@
 pub mod file_user;
 pub mod filestore;
 pub mod ftam;
+pub mod kinds;
 pub mod mms;
 pub mod mms_files;
 pub mod node;

@@ -27,6 +27,8 @@ pub mod icmp;
 mod internet;
 pub mod ip;
 pub mod ipv6;
+#[cfg(feature = "settings")]
+pub mod kinds;
 mod link_addresses;
 pub mod llc;
 mod numbers;

@@ -6,7 +6,6 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use kumiki_files::filestore::StoreError;
 use kumiki_graph::{Duration, Rng};
 use kumiki_io::admission::{Admission, LimitReached, Limits, LoginReply, Places, Step, Ticket, Tries};
 use kumiki_io::{Clock as _, RealClock, unguessable};
@@ -142,10 +141,20 @@ impl Gate {
         lock(&self.places).know(number)
     }
 
-    fn admit<T>(&self, number: u64, found: T) -> Result<T, StoreError> {
-        let known = self.know(number).map(|()| found);
-        known.map_err(|full| StoreError::transient(9, full.to_string()))
+    fn admit<T, E>(&self, number: u64, found: T) -> Result<T, LoginError<E>> {
+        self.know(number).map(|()| found).map_err(LoginError::Full)
     }
+}
+
+/// Why a caller is not let in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LoginError<E> {
+    /// What looked at its password says so.
+    Refused(E),
+    /// It is known, and there are too many.
+    Full(LimitReached),
+    /// Nobody could look at its password in time: too many wrong ones have come. It is to be told nothing.
+    NotChecked,
 }
 
 /// The gate, for the store of one association.
@@ -168,18 +177,18 @@ impl GateEntry {
     /// Has a password looked at when that may be, and makes whoever has the right one known.
     ///
     /// # Errors
-    /// That of the look; that there are too many. Where nothing is to be said of it, the connection is mute.
-    pub fn judge<T>(&self, name: &[u8], look: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    /// [`LoginError`]. Where nothing is to be said of it, the connection is mute.
+    pub fn judge<T, E>(&self, name: &[u8], look: impl FnOnce() -> Result<T, E>) -> Result<T, LoginError<E>> {
         let gate = &self.gate;
         gate.advance(self.number, Step::Asked);
         let Some(looks) = &gate.looks else {
-            let found = look()?;
+            let found = look().map_err(LoginError::Refused)?;
             return gate.admit(self.number, found);
         };
         let Some(ticket) = gate.ticket(looks, self, name) else {
             self.unlooked.store(true, Ordering::SeqCst);
             self.mute.store(true, Ordering::SeqCst);
-            return Err(StoreError::login());
+            return Err(LoginError::NotChecked);
         };
         match look() {
             Ok(found) => {
@@ -191,7 +200,7 @@ impl GateEntry {
                 if ticket.wrong() == LoginReply::Unanswered {
                     self.mute.store(true, Ordering::SeqCst);
                 }
-                Err(fault)
+                Err(LoginError::Refused(fault))
             }
         }
     }

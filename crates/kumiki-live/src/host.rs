@@ -1,17 +1,18 @@
 //! The graph of one host, from its layers by name and their settings.
 
-use core::net::Ipv4Addr;
 use std::collections::BTreeMap;
 
 use kumiki_config::error::quantity;
 use kumiki_config::quantity::Octets;
 use kumiki_config::{ConfigError, settings};
 use kumiki_graph::{DeviceId, Graph, GraphError, Protocol, Service};
-use kumiki_stack::{LowerLayers, Settings};
+use kumiki_settings::{LowerLayers, NodeKinds, Settings};
 
 /// A host: nodes are called as their kinds.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Host {
+    /// Those that can be made.
+    pub(crate) kinds: NodeKinds,
     /// For each node the layers below it; what no node stands for is a device.
     pub(crate) layers: BTreeMap<String, Vec<String>>,
     /// The settings of nodes, as they are written.
@@ -58,7 +59,7 @@ impl Host {
 
     /// The node of the kind `kind`.
     fn node(&self, kind: &str, below: &[String]) -> Result<Box<dyn Protocol>, ConfigError> {
-        let known = kumiki_stack::settings(kind, &Settings::new());
+        let known = self.kinds.settings(kind, &Settings::new());
         let empty = toml::Table::new();
         let given = self.settings.get(kind).unwrap_or(&empty);
         let names: Vec<&str> = below.iter().map(String::as_str).collect();
@@ -69,7 +70,7 @@ impl Host {
             if kind == "tcp" && !given.contains_key("record") {
                 read.set("record", true);
             }
-            kumiki_stack::build(kind, &read, place)
+            self.kinds.build(kind, &read, place)
         })
         .map_err(|fault| fault.under(&[kind]))
     }
@@ -77,11 +78,15 @@ impl Host {
     /// The MTU of the IP (version 4) among `below`, in octets.
     fn mtu(&self, below: &[String]) -> Option<u32> {
         let ip = below.iter().find(|node| *node == "ip")?;
-        match self.settings.get(ip).and_then(|settings| settings.get("mtu")) {
+        let written = match self.settings.get(ip).and_then(|settings| settings.get("mtu")) {
             // Where it is wrong IP says so.
-            Some(mtu) => quantity::<Octets>(&[], mtu.as_str()?).ok()?.count().try_into().ok(),
-            None => Some(kumiki_inet::ip::Interface::new("", Ipv4Addr::UNSPECIFIED, 0).mtu),
-        }
+            Some(mtu) => mtu.as_str()?.to_owned(),
+            None => {
+                let known = self.kinds.settings(ip, &Settings::new());
+                known.into_iter().find(|setting| setting.is_at(&["mtu"]))?.default
+            }
+        };
+        quantity::<Octets>(&[], &written).ok()?.count().try_into().ok()
     }
 }
 

@@ -34,6 +34,7 @@ use kumiki_config::{ConfigError, ErrorPlace};
 pub use kumiki_config::{refusal, shown};
 use kumiki_media::FrameImpair;
 use kumiki_pcapng::CaptureError;
+use kumiki_settings::NodeKinds;
 use private::CaptureBudget;
 
 #[cfg(target_os = "linux")]
@@ -187,14 +188,14 @@ const ENDS: [&str; 2] = ["linux", "kumiki"];
 
 impl Stack {
     /// `program` on `transport` on IP on the TUN device `device`, with ICMP beside it. A program called `ping` stands
-    /// on ICMP. The version of IP is that of `address`.
+    /// on ICMP. The version of IP is that of `address`. `kinds` has those of the families that are needed.
     #[must_use]
-    pub fn tun(program: &str, transport: Transport, address: &str, mtu: u16, device: &str) -> Self {
+    pub fn tun(kinds: NodeKinds, program: &str, transport: Transport, address: &str, mtu: u16, device: &str) -> Self {
         let transport = transport.kind();
         let upper = if program == "ping" { "icmp" } else { transport };
         let ip = if address.contains(':') { "ipv6" } else { "ip" };
         let graph = [(program, upper), (transport, ip), ("icmp", ip), (ip, device)];
-        let mut stack = Self::of(chain(graph), program, ip, device);
+        let mut stack = Self::of(kinds, chain(graph), program, ip, device);
         stack.put(ip, "address", address.into());
         stack.put(ip, "mtu", octets(mtu));
         stack
@@ -208,6 +209,7 @@ impl Stack {
     /// A [`ConfigError`] where `address` is of IPv6, for ARP resolves addresses of IPv4, and where the socket's
     /// cannot be a station's.
     pub fn sim_ether(
+        kinds: NodeKinds,
         program: &str,
         transport: Transport,
         address: Network,
@@ -238,7 +240,7 @@ impl Stack {
             graph.push(("icmp", network));
         }
         graph.extend(lower);
-        let mut stack = Self::of(chain(graph), program, network, SimEther::DEVICE);
+        let mut stack = Self::of(kinds, chain(graph), program, network, SimEther::DEVICE);
         stack.frames = Some(("eth", "sim_ether"));
         match transport {
             Transport::Tcp => {
@@ -265,8 +267,10 @@ impl Stack {
         Ok(stack)
     }
 
-    /// Nodes and what each stands on; `program` is the uppermost, `ip` the node of IP.
+    /// Nodes and what each stands on; `program` is the uppermost, `ip` the node of IP. They are made by their `kinds`, so
+    /// whoever calls knows which families there are.
     pub fn of(
+        kinds: NodeKinds,
         graph: impl IntoIterator<Item = (String, Vec<String>)>,
         program: &str,
         ip: &'static str,
@@ -274,7 +278,7 @@ impl Stack {
     ) -> Self {
         let mut stack = Self {
             frames: None,
-            host: Host { layers: graph.into_iter().collect(), ..Host::default() },
+            host: Host { kinds, layers: graph.into_iter().collect(), settings: BTreeMap::new() },
             program: program.to_owned(),
             ip,
             device: device.to_owned(),

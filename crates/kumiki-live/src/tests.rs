@@ -1,6 +1,7 @@
 //! Settings as they are typed, and what they make.
 
 use kumiki_graph::{Above, Below, Context, Indication, Request, Service, Shape};
+use kumiki_stack::KINDS;
 
 use super::*;
 
@@ -19,14 +20,14 @@ impl Protocol for Nobody {
 
 fn refused(sets: &[&str]) -> String {
     let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
-    let mut stack = Stack::tun("source", Transport::Tcp, "10.9.0.2/24", 1500, "k0");
+    let mut stack = Stack::tun(KINDS, "source", Transport::Tcp, "10.9.0.2/24", 1500, "k0");
     let built = stack.set(&sets).and_then(|()| stack.build(Box::new(Nobody), 1).map(|_| ()));
     built.expect_err("refused").to_string()
 }
 
 #[test]
 fn settings_have_the_names_and_units_of_scenarios() {
-    let mut stack = Stack::tun("source", Transport::Tcp, "10.9.0.2/24", 1500, "k0");
+    let mut stack = Stack::tun(KINDS, "source", Transport::Tcp, "10.9.0.2/24", 1500, "k0");
     let sets = ["tcp.sack=false", "tcp.rto.minimum=1 s", "tcp.mss=\"1000 B\"", "ip.ttl=9"];
     stack.set(&sets.map(str::to_owned)).unwrap();
     stack.build(Box::new(Nobody), 1).unwrap();
@@ -34,7 +35,7 @@ fn settings_have_the_names_and_units_of_scenarios() {
 
 #[test]
 fn the_version_of_ip_is_that_of_the_address() {
-    let mut stack = Stack::tun("source", Transport::Tcp, "fd00:9::2/64", 1500, "k0");
+    let mut stack = Stack::tun(KINDS, "source", Transport::Tcp, "fd00:9::2/64", 1500, "k0");
     stack.set(&["ipv6.hop_limit=9".to_owned()]).unwrap();
     assert!(stack.set(&["ip.ttl=9".to_owned()]).is_err());
     stack.build(Box::new(Nobody), 1).unwrap();
@@ -97,7 +98,7 @@ fn an_address_has_a_prefix() {
 fn station(program: &str, transport: Transport, local: &str) -> Result<Stack, String> {
     let socket = SimEther { local: local.parse().unwrap(), stations: Vec::new(), via: None };
     let address = "192.168.3.1/24".parse().unwrap();
-    let stack = Stack::sim_ether(program, transport, address, 9000, &socket);
+    let stack = Stack::sim_ether(KINDS, program, transport, address, 9000, &socket);
     stack.map_err(|fault| fault.to_string())
 }
 

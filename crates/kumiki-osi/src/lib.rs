@@ -51,6 +51,7 @@
 
 pub mod acse;
 pub mod entries;
+pub mod kinds;
 pub mod layer;
 pub mod presentation;
 pub mod session;

@@ -10,6 +10,7 @@
 //! | line | [`hdlc`], [`sdh`] |
 
 pub mod hdlc;
+pub mod kinds;
 pub mod mapos;
 pub mod mapos_switch;
 mod numbers;

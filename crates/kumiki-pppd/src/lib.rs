@@ -24,6 +24,7 @@ use kumiki_io::{
 };
 use kumiki_ppp::hdlc::{self, Hdlc};
 use kumiki_ppp::ppp_daemon::{self, Kind, Phase, PppDaemon};
+use kumiki_settings::NodeKinds;
 use kumiki_wire::ppp::ppp::protocol;
 
 use kumiki_config::ConfigError;
@@ -276,6 +277,9 @@ impl Use<'_> {
     }
 }
 
+/// What a link and the programs on it are made of.
+const KINDS: NodeKinds = NodeKinds::new(&[kumiki_inet::kinds::KINDS, kumiki_ppp::kinds::KINDS]);
+
 /// The layers of a PPP link, and what `user` stands on.
 fn layers(user: &Use<'_>, options: &Options) -> Stack {
     let below = |layers: &[&str]| layers.iter().map(|&it| it.to_owned()).collect();
@@ -301,7 +305,7 @@ fn layers(user: &Use<'_>, options: &Options) -> Stack {
         }
     }
     let graph = graph.into_iter().map(|(node, below): (&str, Vec<String>)| (node.to_owned(), below));
-    let mut stack = Stack::of(graph, program, "ip", "line");
+    let mut stack = Stack::of(KINDS, graph, program, "ip", "line");
     for (node, key, value) in settings {
         stack.put(node, key, value.into());
     }

@@ -4,8 +4,8 @@
 //! |---|---|
 //! | Specification | none |
 //! | Above | configurations, that say of their fields what these may be; front ends, that read their own notation into [`Settings`](struct@Settings) |
-//! | Below | times |
-//! | Left out | notations of quantities; what a kind of node is, but for its name in an error |
+//! | Below | times; nodes of a graph, which are made by the names of their kinds |
+//! | Left out | notations of quantities; which kinds of nodes there are: each family lists its own |
 //! | Without the feature `reading` | [`unread`] alone: who embeds protocols and reads no settings need not build all this |
 //!
 //! A configuration has a [`Default`], or several, and `#[derive(Settings)]`: a field's doc comment is what the setting
@@ -60,6 +60,8 @@ mod error;
 #[cfg(feature = "reading")]
 mod form;
 #[cfg(feature = "reading")]
+mod kinds;
+#[cfg(feature = "reading")]
 mod reader;
 #[cfg(feature = "reading")]
 mod reading;
@@ -86,6 +88,7 @@ pub use kumiki_settings_derive::{Keys, Settings, Word};
 pub use {
     error::{BuildError, Problem},
     form::{Setting, ValueFormat},
+    kinds::{LowerLayers, NodeKind, NodeKinds, NodeMaker, NodeResult, checked, fits, node},
     reader::{Key, Reader},
     reading::{Described, HasKeys, HasSettings, SOME, Word, list, read, set, settings_of},
     slot::{Integer, Slot},

@@ -12,7 +12,7 @@ use super::callers::Callers;
 use super::config::{Kind, Port, PortCarrier};
 use kumiki_config::{ConfigError, settings};
 use kumiki_live::{LiveError, system};
-use kumiki_stack::{LowerLayers, Settings};
+use kumiki_settings::{LowerLayers, NodeKinds, Settings};
 
 /// The most octets of a call that wait for a peer that does not read: two packets of the largest size.
 pub(super) const HELD: usize = 8 << 10;
@@ -47,6 +47,9 @@ fn unless(table: &mut toml::Table, key: &str, value: impl Into<toml::Value>) {
     table.entry(key.to_owned()).or_insert_with(|| value.into());
 }
 
+/// What a port is made of: X.25's own, and Ethernet below LAPB.
+const KINDS: NodeKinds = NodeKinds::new(&[kumiki_inet::kinds::KINDS, kumiki_x25::kinds::KINDS]);
+
 /// The nodes of a port. `listens` is where its device listens, if that is known already; over XOT a caller may be
 /// without a packet for `timeout`, unless the port says.
 ///
@@ -75,9 +78,9 @@ pub(super) fn nodes(port: &Port, listens: Option<SocketAddr>, timeout: Duration)
     }
     let mut add = |name: String, kind: &'static str, table: &toml::Table, below: &str| {
         let key = if kind == "eth" { "on" } else { kind };
-        let known = kumiki_stack::settings(kind, &Settings::new());
+        let known = KINDS.settings(kind, &Settings::new());
         let place = LowerLayers { below: &[below], mtu: None };
-        let node = settings::build(table, &known, |read| kumiki_stack::build(kind, read, place))
+        let node = settings::build(table, &known, |read| KINDS.build(kind, read, place))
             .map_err(|fault| fault.under(&["port", &port.name, key]))?;
         layers.push((name, kind, node));
         Ok::<(), ConfigError>(())

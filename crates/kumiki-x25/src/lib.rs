@@ -31,6 +31,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod kinds;
 pub mod lapb;
 pub mod lapb_ether;
 pub mod pad;

@@ -58,6 +58,7 @@ mod diagnosis;
 mod error;
 mod group;
 mod judging;
+pub mod kinds;
 mod listening;
 mod opening;
 mod output;

@@ -11,6 +11,7 @@ use kumiki_live::logbook::Logbook;
 use kumiki_live::{
     self, Duration, Line, LiveError, OutputFormat, Pattern, Program, Quality, SimEther, Stack, Transport, Watcher,
 };
+use kumiki_stack::KINDS;
 
 use crate::cli;
 use crate::commands::{Stop, unreadable, unwritable};
@@ -229,8 +230,8 @@ where
     check(args)?;
     let tun = args.tun.as_deref().unwrap_or_default();
     let mut stack = match &socket {
-        Some(socket) => Stack::sim_ether(name, transport, args.addr, args.mtu, socket)?,
-        None => Stack::tun(name, transport, &args.addr.to_string(), args.mtu, tun),
+        Some(socket) => Stack::sim_ether(KINDS, name, transport, args.addr, args.mtu, socket)?,
+        None => Stack::tun(KINDS, name, transport, &args.addr.to_string(), args.mtu, tun),
     };
     stack.set(&args.set)?;
     let impair = kumiki_live::impair(&args.impair)?;

@@ -2,7 +2,7 @@
 //!
 //! | Rule | Says |
 //! |---|---|
-//! | direction | a dependency follows `kumiki -> {lab, services -> live} -> {sim, io} -> link, stack -> families -> settings -> graph, wire -> osi-service -> octets`; no service knows the laboratory; `wire` and `graph` do not know each other, nor do `link` and the families, nor `sim` and `io`, and those two know no protocol; of the families `atm`, `ppp` and `xtp` know `inet`, and `files` knows `osi` |
+//! | direction | a dependency follows `kumiki -> {lab, services -> live} -> {sim, io} -> link, {stack, services} -> families -> settings -> graph, wire -> osi-service -> octets`; no service knows the laboratory, and only the laboratory and the program know all families; `wire` and `graph` do not know each other, nor do `link` and the families, nor `sim` and `io`, and those two know no protocol; of the families `atm`, `ppp` and `xtp` know `inet`, and `files` knows `osi` |
 //! | dev-direction | the same for what only tests use; an exception with a reason is possible |
 //! | lints | every manifest takes lints, edition and licence from the workspace |
 
@@ -71,7 +71,12 @@ const MAY_USE: [MayUse; 44] = [
     all_below("kumiki-script", &["kumiki-lab"]),
     all_below("kumiki-python", &["kumiki-lab"]),
     // What runs in real time needs nothing of the laboratory, nor a world.
-    all_below("kumiki-live", &["kumiki-stack", "kumiki-media", "kumiki-capture", "kumiki-io", "kumiki-sandbox"]),
+    // The kinds of nodes that it makes are told it by its users, so it knows no family.
+    MayUse {
+        name: "kumiki-live",
+        with_below: &["kumiki-media", "kumiki-capture", "kumiki-io", "kumiki-sandbox"],
+        alone: &["kumiki-osi-service"],
+    },
     // Services: each on what they share, and none on another.
     all_below("kumiki-delay", &["kumiki-live"]),
     // A path of the one, sockets behind it, and hosts on serial lines; or a world of the laboratory.
@@ -80,10 +85,11 @@ const MAY_USE: [MayUse; 44] = [
     all_below("kumiki-testbed", &["kumiki-lab", "kumiki-net"]),
     // Sockets, for a program that tests them.
     all_below("kumiki-packetdrill", &["kumiki-net"]),
-    all_below("kumiki-pppd", &["kumiki-live"]),
-    all_below("kumiki-switch", &["kumiki-live"]),
-    all_below("kumiki-pad", &["kumiki-live"]),
-    all_below("kumiki-filetransfer", &["kumiki-live"]),
+    all_below("kumiki-pppd", &["kumiki-live", "kumiki-ppp"]),
+    // X.25 over LAPB over Ethernet.
+    all_below("kumiki-switch", &["kumiki-live", "kumiki-x25", "kumiki-inet"]),
+    all_below("kumiki-pad", &["kumiki-live", "kumiki-x25"]),
+    all_below("kumiki-filetransfer", &["kumiki-live", "kumiki-x25", "kumiki-files"]),
     all_below("kumiki", SERVICES_AND_JUDGES),
     // Nobody may use these four.
     all_below("kumiki-bench", SERVICES_AND_JUDGES),
@@ -245,6 +251,12 @@ mod tests {
             ("kumiki-config", "kumiki-lab"),
             ("kumiki-live", "kumiki-lab"),
             ("kumiki-live", "kumiki-sim"),
+            ("kumiki-live", "kumiki-stack"),
+            ("kumiki-live", "kumiki-inet"),
+            ("kumiki-pppd", "kumiki-xtp"),
+            ("kumiki-pppd", "kumiki-stack"),
+            ("kumiki-pad", "kumiki-inet"),
+            ("kumiki-switch", "kumiki-stack"),
             ("kumiki-pppd", "kumiki-lab"),
             ("kumiki-filetransfer", "kumiki-lab"),
             ("kumiki-pad", "kumiki-lab"),

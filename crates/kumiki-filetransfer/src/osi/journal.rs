@@ -18,7 +18,7 @@ use kumiki_osi_service::ftam::attributes::ReadAttributes;
 use kumiki_osi_service::ftam::{CalendarTime, GraphicString};
 
 use kumiki_live::allowance::Allowances;
-use kumiki_live::gate::GateEntry;
+use kumiki_live::gate::{GateEntry, LoginError};
 
 /// So many deeds of one association fill a line of the log, and the next ones begin another.
 const MOST: usize = 20;
@@ -202,7 +202,11 @@ impl<S: Filestore> Filestore for Journaled<S> {
     fn authenticate(&mut self, login: &Login<'_>) -> Result<User, StoreError> {
         let octets = login.initiator.map(GraphicString::octets).unwrap_or_default();
         let done = match &self.turnstile {
-            Some(turnstile) => turnstile.judge(octets, || self.store.authenticate(login)),
+            Some(turnstile) => turnstile.judge(octets, || self.store.authenticate(login)).map_err(|why| match why {
+                LoginError::Refused(why) => why,
+                LoginError::Full(full) => StoreError::transient(9, full.to_string()),
+                LoginError::NotChecked => StoreError::login(),
+            }),
             None => self.store.authenticate(login),
         };
         let name = login.initiator.map(ToString::to_string).unwrap_or_default();

@@ -7,6 +7,7 @@ use kumiki_lab::workload::{Opening, PingConfig, Transfer};
 use kumiki_link::{Carrier, DropTail, Rate, Serial, SerialConfig};
 use kumiki_live::{Pattern, Quality, Stack, Transport};
 use kumiki_sim::{ElementId, Host, HostId, Plug, World};
+use kumiki_stack::KINDS;
 
 use super::*;
 
@@ -44,7 +45,7 @@ fn wire() -> (World, ElementId) {
 
 /// A host with this program at an end of it.
 fn host(world: &mut World, line: ElementId, port: usize, address: &str, program: TalkerConfig) -> HostId {
-    let stack = Stack::tun("talker", Transport::Tcp, address, 1500, "line");
+    let stack = Stack::tun(KINDS, "talker", Transport::Tcp, address, 1500, "line");
     let program = Box::new(Talker::new(program));
     let (graph, devices) = stack.graph(vec![("talker", program)], SEED + port as u64).unwrap();
     let device = devices["line"];
