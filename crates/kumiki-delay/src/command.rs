@@ -520,13 +520,15 @@ impl<'a> Words<'a> {
         let reorder = match self.next() {
             Some("by") => Reorder::By(self.time()?),
             Some("behind") => {
-                let others: u64 = self.quantity("a number of units")?;
+                let others: u64 = self.quantity("a number of packets")?;
                 let others = u32::try_from(others).ok().filter(|n| *n > 0);
                 let others = others.ok_or("a unit is held back behind one other at least")?;
                 let time = if self.has_number() { self.time()? } else { Duration::from_secs(1) };
                 Reorder::Behind(others, time)
             }
-            _ => return Err("write by a time, as in 1% by 5ms, or behind so many units, as in 1% behind 3".to_owned()),
+            _ => {
+                return Err("write by a time, as in 1% by 5ms, or behind so many packets, as in 1% behind 3".to_owned());
+            }
         };
         Ok(Some((share, reorder)))
     }

@@ -119,7 +119,7 @@ impl Control {
     /// earlier run has left there is replaced.
     ///
     /// # Errors
-    /// [`ControlError`] where there is something else, somebody listens there already, or the file cannot be made.
+    /// [`ControlError`] where there is something else, another program listens there, or the file cannot be made.
     pub fn listen(path: &Path) -> Result<Self, ControlError> {
         let failed = |why: io::Error| ControlError::new(path, refusal::words(path, &why, Access::Write));
         let listener = kumiki_io::line::listen_at(path).map_err(failed)?;
@@ -167,12 +167,12 @@ fn unheard(path: &Path, why: &io::Error) -> ControlError {
     let words = if is_of_socket {
         // A file that is no socket is refused in the same way.
         let is_socket = std::fs::metadata(path).is_ok_and(|it| it.file_type().is_socket());
-        if is_socket { "nobody listens there any more" } else { "it is no socket" }.to_owned()
+        if is_socket { "nothing listens there any more" } else { "it is no socket" }.to_owned()
     } else {
         refusal::words(path, why, Access::Read)
     };
     let why = format!("{words}; `kumiki delay`, `link` or `live` with --control and this path would listen there");
-    ControlError { is_mistake: words != "nobody listens there any more", ..ControlError::new(path, why) }
+    ControlError { is_mistake: words != "nothing listens there any more", ..ControlError::new(path, why) }
 }
 
 /// Has the delay generator, or the network, that listens at `path` carry out one line.

@@ -58,7 +58,7 @@ impl core::str::FromStr for End {
                     ));
                 }
                 if remote.is_some_and(|remote| remote.port() == 0) {
-                    return Err("nobody has port 0; leave the remote address out to learn it".to_owned());
+                    return Err("port 0 is no remote port; leave the remote address out to learn it".to_owned());
                 }
                 Ok(Self::Udp { local, remote })
             }

@@ -353,8 +353,8 @@ impl<C: Clock> Engine<C> {
         let [mut to_b, mut to_a] = self.path.statistics();
         let [end_a, end_b] = &self.ends;
         // What has left the path and finds no room at its device.
-        to_b.under_way = to_b.under_way.saturating_add(end_b.packets());
-        to_a.under_way = to_a.under_way.saturating_add(end_a.packets());
+        to_b.in_flight = to_b.in_flight.saturating_add(end_b.packets());
+        to_a.in_flight = to_a.in_flight.saturating_add(end_a.packets());
         let [a, b] = self.names;
         if json {
             let mut told = json!({

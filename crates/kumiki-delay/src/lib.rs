@@ -64,7 +64,7 @@ pub struct Config {
     pub seed: u64,
     /// How answers and the summary are printed.
     pub form: OutputFormat,
-    /// The most octets of memory that units under way may hold, in both directions together.
+    /// The most octets of memory that units in flight may hold, in both directions together.
     pub memory: u64,
     /// Whether commands are read from the standard input.
     pub stdin: bool,
@@ -138,7 +138,7 @@ fn ready(names: &[String; 2], first: bool, form: OutputFormat) -> String {
             let note = if first {
                 ""
             } else {
-                "\nordinary priority: where others want the processor too, units are late now and then (`stats` says by how much)"
+                "\nordinary priority: where others want the processor too, packets are late now and then (`stats` says by how much)"
             };
             format!("between a = {a} and b = {b}{note}")
         }

@@ -25,7 +25,7 @@ use super::command::{Change, Directions};
 use super::settings::Settings;
 use super::statistics::{Direction, Statistics};
 
-/// So many units may be under way in each direction, waiting or delayed; more are dropped and counted.
+/// So many units may be in flight in each direction, waiting or delayed; more are dropped and counted.
 pub const MOST_UNITS: usize = 1 << 18;
 
 /// Units may hold so many octets of memory in both directions together, unless somebody says otherwise.
@@ -109,7 +109,7 @@ struct PathDirection {
     /// What leaves goes where super-segments are taken.
     takes_super_segments: bool,
     came: u64,
-    /// Packets of super-segments that are under way, but for one of each.
+    /// Packets of super-segments that are in flight, but for one of each.
     more: usize,
     ready: VecDeque<DepartingUnit>,
     /// Of those.
@@ -173,17 +173,17 @@ impl PathDirection {
         }
     }
 
-    fn under_way(&self) -> usize {
+    fn in_flight(&self) -> usize {
         let waiting = usize::try_from(self.line.backlog(self.port).frames).unwrap_or(usize::MAX);
         let units = waiting.saturating_add(self.impaired.waiting(self.port)).saturating_add(self.ready.len());
         units.saturating_add(self.more)
     }
 
-    /// Octets of memory that what is under way holds at most.
+    /// Octets of memory that what is in flight holds at most.
     fn memory(&self) -> u64 {
         let octets = [self.line.backlog(self.port).octets, self.impaired.octets(self.port), self.ready_octets];
         let octets = octets.into_iter().fold(0, u64::saturating_add);
-        let units = self.under_way() as u64;
+        let units = self.in_flight() as u64;
         octets.saturating_mul(FIT).saturating_add(units.saturating_mul(UNIT))
     }
 
@@ -203,7 +203,7 @@ impl PathDirection {
         does_no_more && self.line.next_deadline().is_none() && !self.impaired.counts_followers(self.port)
     }
 
-    /// A packet or a super-segment comes, where there is `room` for what is under way.
+    /// A packet or a super-segment comes, where there is `room` for what is in flight.
     fn offer(&mut self, at: Instant, data: Message, room: u64) {
         self.run(at);
         if offload::is_packet(&data) || self.passes_whole() {
@@ -219,7 +219,7 @@ impl PathDirection {
         self.counted.came(&data);
         let packets = offload::packets(&data);
         let own = (data.len() as u64).saturating_mul(FIT).saturating_add(UNIT.saturating_mul(packets as u64));
-        if self.under_way() >= MOST_UNITS || self.memory().saturating_add(own) > room {
+        if self.in_flight() >= MOST_UNITS || self.memory().saturating_add(own) > room {
             self.counted.no_room += packets as u64;
             return;
         }
@@ -267,7 +267,7 @@ impl Path {
         Self { ways: [PathDirection::new(0, seed), PathDirection::new(1, seed)], most_memory: MOST_MEMORY }
     }
 
-    /// The same, where what is under way in both directions may hold `octets` of memory; more is dropped and counted.
+    /// The same, where what is in flight in both directions may hold `octets` of memory; more is dropped and counted.
     #[must_use]
     pub const fn with_memory(mut self, octets: u64) -> Self {
         self.most_memory = octets;
@@ -378,7 +378,7 @@ impl Path {
                 &way.line.counters(),
                 &way.impaired.counters(),
                 way.line.backlog(way.port),
-                way.under_way(),
+                way.in_flight(),
             )
         })
     }

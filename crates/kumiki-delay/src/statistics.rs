@@ -137,7 +137,7 @@ struct Elements {
     dropped: u64,
     marked: u64,
     lost: u64,
-    doubled: u64,
+    duplicated: u64,
     corrupted: u64,
     held: u64,
 }
@@ -156,7 +156,7 @@ impl Elements {
             dropped: of(line, ["a_drops", "b_drops"]),
             marked: of(line, ["a_marks", "b_marks"]),
             lost: of(impaired, ["a_lost", "b_lost"]),
-            doubled: of(impaired, ["a_doubled", "b_doubled"]),
+            duplicated: of(impaired, ["a_duplicated", "b_duplicated"]),
             corrupted: of(impaired, ["a_corrupted", "b_corrupted"]),
             held: of(impaired, ["a_held", "b_held"]),
         }
@@ -167,7 +167,7 @@ impl Elements {
             dropped: self.dropped.saturating_sub(before.dropped),
             marked: self.marked.saturating_sub(before.marked),
             lost: self.lost.saturating_sub(before.lost),
-            doubled: self.doubled.saturating_sub(before.doubled),
+            duplicated: self.duplicated.saturating_sub(before.duplicated),
             corrupted: self.corrupted.saturating_sub(before.corrupted),
             held: self.held.saturating_sub(before.held),
         }
@@ -181,7 +181,7 @@ pub struct Direction {
     came: (u64, u64),
     went: (u64, u64),
     longest_queue: (u64, u64),
-    /// Units dropped because too many were under way.
+    /// Units dropped because too many were in flight.
     pub(super) no_room: u64,
     /// Units that the device at the other end would not have.
     pub refused: u64,
@@ -233,18 +233,18 @@ impl Direction {
         line: &Counters,
         impaired: &Counters,
         queue: Backlog,
-        under_way: usize,
+        in_flight: usize,
     ) -> Statistics {
         let elements = Elements::of(port, line, impaired).since(self.before);
         Statistics {
-            units_in: self.came.0,
+            packets_in: self.came.0,
             octets_in: self.came.1,
-            units_out: self.went.0,
+            packets_out: self.went.0,
             octets_out: self.went.1,
             dropped: elements.dropped,
             marked: elements.marked,
             lost: elements.lost,
-            doubled: elements.doubled,
+            duplicated: elements.duplicated,
             corrupted: elements.corrupted,
             held: elements.held,
             reordered: self.reordered,
@@ -253,7 +253,7 @@ impl Direction {
             overflowed: self.overflowed,
             queue: (queue.frames, queue.octets),
             longest_queue: self.longest_queue,
-            under_way: u64::try_from(under_way).unwrap_or(u64::MAX),
+            in_flight: u64::try_from(in_flight).unwrap_or(u64::MAX),
             measured: self.measured.clone(),
             intended: self.intended.clone(),
             late: self.late.clone(),
@@ -265,11 +265,11 @@ impl Direction {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Statistics {
     /// Units that came.
-    pub units_in: u64,
+    pub packets_in: u64,
     /// Their octets.
     pub octets_in: u64,
     /// Units that the other end has taken, copies too.
-    pub units_out: u64,
+    pub packets_out: u64,
     /// Their octets.
     pub octets_out: u64,
     /// Units dropped by the queue of the line.
@@ -279,14 +279,14 @@ pub struct Statistics {
     /// Units lost as the settings have it.
     pub lost: u64,
     /// Units that came twice as the settings have it.
-    pub doubled: u64,
+    pub duplicated: u64,
     /// Units that got wrong bits.
     pub corrupted: u64,
     /// Units held back.
     pub held: u64,
     /// Units that left behind one that had come later.
     pub reordered: u64,
-    /// Units dropped because too many were under way.
+    /// Units dropped because too many were in flight.
     pub no_room: u64,
     /// Units that the device at the other end would not have: it was down, they were too long, or nobody is there yet.
     pub refused: u64,
@@ -297,7 +297,7 @@ pub struct Statistics {
     /// The most of each that has waited.
     pub longest_queue: (u64, u64),
     /// Units that have come and not left, those in the queue with them.
-    pub under_way: u64,
+    pub in_flight: u64,
     /// From coming to having been taken.
     pub measured: Times,
     /// From coming to the time at which a unit was to leave.
@@ -312,16 +312,16 @@ impl Statistics {
     pub fn text(&self, name: &str) -> String {
         let mut text = format!(
             "{name}  in {}, {}; out {}, {}; {} in flight\n",
-            counted(self.units_in, "unit"),
+            counted(self.packets_in, "packet"),
             Octets::new(self.octets_in),
-            counted(self.units_out, "unit"),
+            counted(self.packets_out, "packet"),
             Octets::new(self.octets_out),
-            self.under_way
+            self.in_flight
         );
         let counts = [
             ("lost", self.lost),
             ("dropped by the queue", self.dropped),
-            ("doubled", self.doubled),
+            ("duplicated", self.duplicated),
             ("reordered", self.reordered),
             ("corrupted", self.corrupted),
         ];
@@ -342,9 +342,9 @@ impl Statistics {
         let _ = writeln!(
             text,
             "     queue {}, {}; at most {}, {}",
-            counted(now.0, "unit"),
+            counted(now.0, "packet"),
             Octets::new(now.1),
-            counted(most.0, "unit"),
+            counted(most.0, "packet"),
             Octets::new(most.1)
         );
         if self.measured.count() > 0 {
@@ -362,24 +362,24 @@ impl Statistics {
             if times.count() > 0 { times.json() } else { Value::Null }
         };
         json!({
-            "units_in": self.units_in,
+            "packets_in": self.packets_in,
             "octets_in": self.octets_in,
-            "units_out": self.units_out,
+            "packets_out": self.packets_out,
             "octets_out": self.octets_out,
             "lost": self.lost,
             "dropped": self.dropped,
             "marked": self.marked,
-            "doubled": self.doubled,
+            "duplicated": self.duplicated,
             "held": self.held,
             "reordered": self.reordered,
             "corrupted": self.corrupted,
             "no_room": self.no_room,
             "refused": self.refused,
             "overflowed": self.overflowed,
-            "under_way": self.under_way,
-            "queue_units": self.queue.0,
+            "in_flight": self.in_flight,
+            "queue_packets": self.queue.0,
             "queue_octets": self.queue.1,
-            "queue_units_max": self.longest_queue.0,
+            "queue_packets_max": self.longest_queue.0,
             "queue_octets_max": self.longest_queue.1,
             "delay_measured": times(&self.measured),
             "delay_intended": times(&self.intended),

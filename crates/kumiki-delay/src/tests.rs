@@ -142,8 +142,8 @@ fn what_is_under_way_keeps_its_fate_when_settings_change() {
     // line.
     assert_eq!(left(&mut path, 0), [(2_000, 1), (2_100, 2), (2_200, 3)]);
     let [statistics, _] = path.statistics();
-    assert_eq!((statistics.units_in, statistics.dropped), (5, 2));
-    assert_eq!((statistics.lost, statistics.under_way), (0, 0));
+    assert_eq!((statistics.packets_in, statistics.dropped), (5, 2));
+    assert_eq!((statistics.lost, statistics.in_flight), (0, 0));
     assert_eq!(statistics.longest_queue, (2, 2000));
 }
 
@@ -167,13 +167,13 @@ fn units_are_counted_by_what_became_of_them() {
     let late = Duration::from_micros(30);
     hand_over(&mut path, late);
     let [a, b] = path.statistics();
-    assert_eq!(a.units_in, 10_000);
+    assert_eq!(a.packets_in, 10_000);
     assert_eq!(a.octets_in, 1_000_000);
     // Ten in a hundred, within five deviations (30 each).
-    for count in [a.lost, a.doubled * 10_000 / (10_000 - a.lost)] {
+    for count in [a.lost, a.duplicated * 10_000 / (10_000 - a.lost)] {
         assert!((850..1150).contains(&count), "{count}");
     }
-    assert_eq!(a.units_out, a.units_in - a.lost + a.doubled);
+    assert_eq!(a.packets_out, a.packets_in - a.lost + a.duplicated);
     assert!(a.reordered > 700 && a.reordered <= a.held, "{} of {}", a.reordered, a.held);
     assert!(a.corrupted > 800);
     assert_eq!(a.intended.least(), Duration::from_millis(2));
@@ -184,7 +184,7 @@ fn units_are_counted_by_what_became_of_them() {
     path.reset();
     assert_eq!(path.statistics()[0], Default::default());
     path.offer(us(100_000_000), 0, unit(10, 0));
-    assert_eq!(path.statistics()[0].units_in, 1);
+    assert_eq!(path.statistics()[0].packets_in, 1);
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn too_many_under_way_are_dropped_and_counted() {
     }
     let [a, _] = path.statistics();
     assert_eq!(a.no_room, 5);
-    assert_eq!(a.under_way, MOST_UNITS as u64);
+    assert_eq!(a.in_flight, MOST_UNITS as u64);
 }
 
 #[test]
@@ -213,11 +213,11 @@ fn what_is_under_way_has_a_bound_in_octets_too() {
         path.offer(us(number), 1, long.clone());
     }
     let [a, b] = path.statistics();
-    let held = (a.under_way + b.under_way) * 120_512;
+    let held = (a.in_flight + b.in_flight) * 120_512;
     assert!((9_700_000..=10_200_000).contains(&held), "{held}");
     assert!(a.no_room > 900 && b.no_room > 900);
     // One is on the line.
-    assert_eq!((a.units_in, a.no_room + a.under_way), (1000, 999));
+    assert_eq!((a.packets_in, a.no_room + a.in_flight), (1000, 999));
     // Whatever leaves makes room, also where nobody has taken it yet.
     path.run(us(1_500_000));
     path.offer(us(1_500_000), 1, long.clone());
@@ -225,7 +225,7 @@ fn what_is_under_way_has_a_bound_in_octets_too() {
     while path.take(1).is_some() {}
     path.offer(us(1_500_001), 1, long);
     let [_, b] = path.statistics();
-    assert_eq!(b.under_way, 1);
+    assert_eq!(b.in_flight, 1);
 }
 
 /// Such a datagram comes in a page of 16 KiB.
@@ -400,7 +400,7 @@ fn mistakes_are_answered_with_what_would_be_right() {
         ("udp:", "is no address of a socket"),
         ("udp:5001,localhost:5002", "such as 5001"),
         ("udp:5001,[::1]:5002", "different versions"),
-        ("udp:5001,0", "nobody has port 0"),
+        ("udp:5001,0", "port 0 is no remote port"),
         ("tun:d0,mtu=20", "from 68"),
         ("tap:d0,speed=9", "mtu=9000"),
     ] {
@@ -518,7 +518,7 @@ fn the_loop_carries_both_ways_at_the_due_times() {
     engine.run(Some(us(30_000)), || false).unwrap();
     // One is refused, as a device does that is down.
     let [to_b, to_a] = engine.path().statistics();
-    assert_eq!((to_b.units_out, to_b.refused, to_a.units_out), (99, 1, 3));
+    assert_eq!((to_b.packets_out, to_b.refused, to_a.packets_out), (99, 1, 3));
     // The clock of the test is never late.
     assert_eq!(to_b.intended.most(), Duration::from_millis(20));
     assert_eq!(to_b.late.most(), Duration::ZERO);
@@ -540,16 +540,16 @@ fn what_finds_no_room_in_a_full_device_waits_and_then_is_dropped_and_counted() {
     offer(100, 1);
     passes(&mut engine);
     let [to_b, _] = engine.path().statistics();
-    assert_eq!((to_b.overflowed, to_b.units_out), (1, 0));
+    assert_eq!((to_b.overflowed, to_b.packets_out), (1, 0));
     // 1000 may wait.
     offer(1, 800);
     passes(&mut engine);
     let [to_b, _] = engine.path().statistics();
-    assert_eq!((to_b.overflowed, to_b.units_out), (60, 0));
+    assert_eq!((to_b.overflowed, to_b.packets_out), (60, 0));
     b.0.lock().unwrap().room = 2000;
     passes(&mut engine);
     let [to_b, _] = engine.path().statistics();
-    assert_eq!((to_b.overflowed, to_b.units_out), (60, 1000));
+    assert_eq!((to_b.overflowed, to_b.packets_out), (60, 1000));
     assert_eq!(b.0.lock().unwrap().got.iter().filter(|one| one.len() == 65_000).count(), 258);
 }
 
@@ -621,7 +621,7 @@ fn lines_from_a_socket_are_carried_out_and_answered() {
     let mut control = Control::listen(&place).unwrap();
     control.begin(engine.asking());
     let taken = Control::listen(&place).unwrap_err();
-    assert!(taken.to_string().contains("somebody listens there"), "{taken}");
+    assert!(taken.to_string().contains("another program listens there"), "{taken}");
     let asking = place.clone();
     let asker = std::thread::spawn(move || {
         ["a>b delay 7ms", "settings", "stats json", "a>b dely 1ms", "quit"]
@@ -633,7 +633,7 @@ fn lines_from_a_socket_are_carried_out_and_answered() {
     assert_eq!((set, quit), (Ok(String::new()), Ok(String::new())));
     assert_eq!(settings.unwrap(), "a>b delay 7 ms\nb>a clear\n");
     let stats: serde_json::Value = serde_json::from_str(&stats.unwrap()).unwrap();
-    assert_eq!(stats["a>b"]["units_in"], 1);
+    assert_eq!(stats["a>b"]["packets_in"], 1);
     assert!(wrong.unwrap_err().contains("try delay"));
     drop(control);
     let gone = send(&place, "stats").unwrap_err().to_string();
@@ -709,7 +709,7 @@ fn datagrams_cross_between_two_sockets() {
     assert_eq!(engine.run(None, || false).unwrap(), EngineEnd::Quit);
     talk.join().unwrap();
     for way in engine.path().statistics() {
-        assert_eq!((way.units_in, way.units_out, way.under_way), (50, 50, 0));
+        assert_eq!((way.packets_in, way.packets_out, way.in_flight), (50, 50, 0));
         // Never early, however late.
         assert_eq!(way.intended.least(), Duration::from_millis(3));
         assert!(way.measured.least() >= Duration::from_millis(3));

@@ -37,8 +37,8 @@ const ROWS: usize = 100;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Counted {
     octets_out: f64,
-    units_in: f64,
-    units_out: f64,
+    packets_in: f64,
+    packets_out: f64,
     lost: f64,
     dropped: f64,
     queue: f64,
@@ -54,12 +54,12 @@ impl Counted {
         let time = |key: &str| delay.get(key).and_then(Value::as_f64).unwrap_or_default();
         Self {
             octets_out: number("octets_out"),
-            units_in: number("units_in"),
-            units_out: number("units_out"),
+            packets_in: number("packets_in"),
+            packets_out: number("packets_out"),
             lost: number("lost"),
             dropped: number("dropped") + number("no_room") + number("overflowed"),
-            queue: number("queue_units"),
-            queue_most: number("queue_units_max"),
+            queue: number("queue_packets"),
+            queue_most: number("queue_packets_max"),
             delay_ms: time("mean_ms"),
             delay_p99_ms: time("p99_ms"),
         }
@@ -67,17 +67,17 @@ impl Counted {
 
     /// What has been counted since `before`; all of it where somebody has had counting start over.
     fn since(&self, before: &Self) -> Self {
-        let before = if self.units_in < before.units_in { &Self::default() } else { before };
-        let units_out = self.units_out - before.units_out;
-        let delays = self.delay_ms * self.units_out - before.delay_ms * before.units_out;
+        let before = if self.packets_in < before.packets_in { &Self::default() } else { before };
+        let packets_out = self.packets_out - before.packets_out;
+        let delays = self.delay_ms * self.packets_out - before.delay_ms * before.packets_out;
         Self {
             octets_out: self.octets_out - before.octets_out,
-            units_in: self.units_in - before.units_in,
-            units_out,
+            packets_in: self.packets_in - before.packets_in,
+            packets_out,
             lost: self.lost - before.lost,
             dropped: self.dropped - before.dropped,
             // The mean of those of the interval alone.
-            delay_ms: if units_out > 0.0 { (delays / units_out).max(0.0) } else { f64::NAN },
+            delay_ms: if packets_out > 0.0 { (delays / packets_out).max(0.0) } else { f64::NAN },
             ..*self
         }
     }
@@ -255,16 +255,16 @@ fn said(total: &Counted, took: f64) -> String {
     let _ = write!(
         text,
         "{} of {} arrived, {:.3} MB, {megabits:.2} Mb/s on average",
-        total.units_out,
-        counted(total.units_in, "packet"),
+        total.packets_out,
+        counted(total.packets_in, "packet"),
         total.octets_out / 1e6
     );
     for (count, what) in [(total.lost, "lost"), (total.dropped, "dropped by the queue")] {
         if count > 0.0 {
-            let _ = write!(text, "; {count} {what} ({:.2} %)", count * 100.0 / total.units_in.max(1.0));
+            let _ = write!(text, "; {count} {what} ({:.2} %)", count * 100.0 / total.packets_in.max(1.0));
         }
     }
-    if total.units_out > 0.0 {
+    if total.packets_out > 0.0 {
         let _ =
             write!(text, "; in transit for {:.1} ms in the mean, {:.1} ms at 99 %", total.delay_ms, total.delay_p99_ms);
     }
@@ -372,8 +372,8 @@ mod tests {
     fn counted(units: f64, delay_ms: f64) -> Counted {
         Counted {
             octets_out: units * 1250.0,
-            units_in: units + 1.0,
-            units_out: units,
+            packets_in: units + 1.0,
+            packets_out: units,
             lost: 1.0,
             delay_ms,
             ..Counted::default()
@@ -394,12 +394,12 @@ mod tests {
     #[test]
     fn what_is_counted_in_all_becomes_what_there_was_in_each_interval() {
         let rows: Vec<_> =
-            seen().intervals().map(|(at, took, [_, down])| (at, took, down.units_out, down.delay_ms)).collect();
+            seen().intervals().map(|(at, took, [_, down])| (at, took, down.packets_out, down.delay_ms)).collect();
         // 300 at 20 ms, of which 100 took 10 ms: the others took 25 ms.
         assert_eq!(rows, [(1.0, 1.0, 100.0, 10.0), (2.0, 1.0, 200.0, 25.0)]);
         // Somebody has had counting start over.
         let down = counted(5.0, 3.0).since(&counted(100.0, 10.0));
-        assert_eq!((down.units_out, down.delay_ms), (5.0, 3.0));
+        assert_eq!((down.packets_out, down.delay_ms), (5.0, 3.0));
         // Nothing has arrived.
         assert!(counted(5.0, 3.0).since(&counted(5.0, 3.0)).delay_ms.is_nan());
     }

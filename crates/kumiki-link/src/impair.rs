@@ -3,9 +3,9 @@
 //! | | |
 //! |---|---|
 //! | Model | loss (independent, or Gilbert's two states), times when the path is down, duplication, congestion marks, wrong bits, fixed delay, jitter, holding back; each direction on its own |
-//! | Order | a unit may be lost; otherwise it may be doubled; each copy may be marked and get wrong bits, then waits. Units stay in order unless they are held back |
+//! | Order | a unit may be lost; otherwise it may be duplicated; each copy may be marked and get wrong bits, then waits. Units stay in order unless they are held back |
 //! | Cells | every cell of a run meets its own fate, and the run is split where one differs. Wrong bits in a header meet the HEC (I.432.1): one is corrected, more are mostly found, and after an error the receiver only detects until a header is good |
-//! | Changes | [`Impaired::set`] while units are under way: those that have come keep their fate and their time |
+//! | Changes | [`Impaired::set`] while units are in flight: those that have come keep their fate and their time |
 //! | Left out | holding back of cells: an ATM connection keeps their order; congestion marks in cells |
 //!
 //! Numbers come from a seed, one stream per direction, in the order of units: the same units meet the same fates, in
@@ -147,7 +147,7 @@ impl Impairment {
 /// A piece of path that impairs: two ports, and what enters one leaves the other, or not.
 ///
 /// Counters, `a_` for units from port 0 and `b_` for units from port 1: `units` (frames, or single cells), `lost`,
-/// `doubled`, `marked`, `corrupted`, `held`, and of cells `hec_corrected`, `hec_dropped` and `misled`, cells whose
+/// `duplicated`, `marked`, `corrupted`, `held`, and of cells `hec_corrected`, `hec_dropped` and `misled`, cells whose
 /// header is now another good one.
 pub struct Impaired {
     directions: [Direction; 2],
@@ -171,7 +171,7 @@ impl Impaired {
     /// From here on units from `port` (0, or else 1) are impaired in this way.
     ///
     /// Those that have come keep their fate and their time; unless units may overtake, those that come now leave no
-    /// earlier. The numbers go on where they are. Meant for frames: of a run of cells that is under way, a cut may not
+    /// earlier. The numbers go on where they are. Meant for frames: of a run of cells that is in flight, a cut may not
     /// be seen.
     pub fn set(&mut self, port: usize, impairment: Impairment) {
         let [from_0, from_1] = &mut self.directions;
@@ -234,7 +234,7 @@ impl Element for Impaired {
         vec![
             ("a_units", a.units),
             ("a_lost", a.lost),
-            ("a_doubled", a.doubled),
+            ("a_duplicated", a.duplicated),
             ("a_marked", a.marked),
             ("a_corrupted", a.corrupted),
             ("a_held", a.held),
@@ -243,7 +243,7 @@ impl Element for Impaired {
             ("a_misled", a.misled),
             ("b_units", b.units),
             ("b_lost", b.lost),
-            ("b_doubled", b.doubled),
+            ("b_duplicated", b.duplicated),
             ("b_marked", b.marked),
             ("b_corrupted", b.corrupted),
             ("b_held", b.held),

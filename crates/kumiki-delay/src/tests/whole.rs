@@ -108,10 +108,10 @@ fn a_path_that_only_delays_leaves_super_segments_whole_where_they_are_taken() {
     assert_eq!(units, 300);
     for line in ["a>b delay 2s loss 0.001%", "a>b delay 2s queue pie", "a>b delay 2s rate 900Mb/s queue none"] {
         let (_, statistics, units) = crossed(&[line], true, false);
-        assert_eq!(u64::try_from(units).unwrap(), statistics.units_out, "{line}");
+        assert_eq!(u64::try_from(units).unwrap(), statistics.packets_out, "{line}");
     }
     let (_, statistics, units) = crossed(&["a>b delay 2s"], false, false);
-    assert_eq!(u64::try_from(units).unwrap(), statistics.units_out);
+    assert_eq!(u64::try_from(units).unwrap(), statistics.packets_out);
     // A checksum that is yet to be written is for one alone who takes such.
     for (takes, line, complete) in
         [(true, "a>b delay 1ms", false), (false, "a>b delay 1ms", true), (true, "a>b corrupt 100%", true)]
@@ -138,7 +138,7 @@ fn a_super_segment_is_cut_from_when_the_path_does_more() {
         std::iter::from_fn(|| path.take(0)).map(|unit| unit.due.as_nanos() / 1000).collect::<Vec<u64>>()
     };
     path.offer(us(0), 0, whole(0, 3000));
-    assert_eq!(path.statistics()[0].under_way, 3);
+    assert_eq!(path.statistics()[0].in_flight, 3);
     set(&mut path, 1, "a>b loss 100%");
     path.offer(us(1), 0, whole(3000, 3000));
     // What has come keeps its fate.
@@ -201,7 +201,7 @@ fn the_loop_hands_super_segments_to_devices_that_take_them() {
     let lengths = |shelf: &MemoryDevice| shelf.0.lock().unwrap().got.iter().map(Message::len).collect::<Vec<usize>>();
     assert_eq!((lengths(&a), lengths(&b)), (vec![1040; 3], vec![3040]));
     let [there, back] = engine.path().statistics();
-    assert_eq!((there.units_out, there.octets_out), (3, 3120));
+    assert_eq!((there.packets_out, there.octets_out), (3, 3120));
     assert_eq!(there, back);
 }
 

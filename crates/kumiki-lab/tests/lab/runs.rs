@@ -62,7 +62,7 @@ fn count(run: &Run, part: &str, name: &str) -> u64 {
     run.measured.counters[part][name]
 }
 
-/// A transfer from its beginning to its end, so that nothing is under way when cells are counted.
+/// A transfer from its beginning to its end, so that nothing is in flight when cells are counted.
 fn transfer(set: &[&str]) -> Run {
     let whole = [
         "board=zero",
@@ -219,7 +219,7 @@ fn content_arrives_whole_whatever_happens_to_it() {
             assert_eq!(run.measured.total.flows.len(), 3);
             let happened = |name| count(&run, "line to a.line", name) + count(&run, "line to b.line", name);
             for (key, name) in
-                [("loss", "a_lost"), ("duplicate", "a_doubled"), ("reorder", "a_held"), ("corrupt", "a_corrupted")]
+                [("loss", "a_lost"), ("duplicate", "a_duplicated"), ("reorder", "a_held"), ("corrupt", "a_corrupted")]
             {
                 let wanted = set.iter().any(|text| text.starts_with(key));
                 assert_eq!(happened(name) > 0, wanted, "{set:?} {name}");

@@ -9,7 +9,7 @@ use super::{Hold, Impairment, Loss};
 pub(super) struct Tally {
     pub(super) units: u64,
     pub(super) lost: u64,
-    pub(super) doubled: u64,
+    pub(super) duplicated: u64,
     pub(super) marked: u64,
     pub(super) corrupted: u64,
     pub(super) held: u64,
@@ -58,7 +58,7 @@ impl Draw {
             return [None; 2];
         }
         let twice = self.rng.chance(impairment.duplicate);
-        self.tally.doubled += u64::from(twice);
+        self.tally.duplicated += u64::from(twice);
         let listed = impairment.flips.get(&number).copied().map(u64::from);
         let first = self.copy(impairment, bits, listed);
         let second = twice.then(|| self.copy(impairment, bits, None));

@@ -364,7 +364,7 @@ proptest! {
         let impairment = Impairment { duplicate, jitter: Duration::from_micros(9), ..Impairment::loss(Loss::Independent(loss)) };
         let (seen, bench) = pass(impairment, seed, 100);
         prop_assert!(seen.is_sorted());
-        prop_assert_eq!(seen.len() as u64 + bench.counter(0, "a_lost"), 100 + bench.counter(0, "a_doubled"));
+        prop_assert_eq!(seen.len() as u64 + bench.counter(0, "a_lost"), 100 + bench.counter(0, "a_duplicated"));
     }
 }
 
