@@ -49,7 +49,7 @@ pub(super) trait Witness: Send {
     /// Packets at the plug so far, intact ones on arrival.
     fn packets(&self) -> u64;
 
-    /// Whether anything of this end is under way or waits.
+    /// Whether anything of this end is in flight or waits.
     fn has_something_to_say(&mut self, now: Instant) -> bool;
 
     /// What can be said at the end.

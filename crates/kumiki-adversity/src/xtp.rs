@@ -17,7 +17,7 @@
 //!    is echoed has been asked (P4).
 //! 3. *Data is what was written*: octets, messages and tags (P2, P27), and WCLOSE stands at the end (P31). It is within
 //!    what the peer allows (P12).
-//! 4. *Nobody waits for ever* ("stall"). Where anything is under way or waits, and until the peer has said that it has
+//! 4. *Nobody waits for ever* ("stall"). Where anything is in flight or waits, and until the peer has said that it has
 //!    it, something is retransmitted within WTIMER * 2^n, n being how often was asked without an answer (P20). WTIMER
 //!    is at most what five times the longest round trip gives, within its bounds.
 //! 5. *Nobody talks for ever* ("talk"). Where nothing goes on, there are not more control packets than data packets and
@@ -485,7 +485,7 @@ impl XtpWitness {
         }
     }
 
-    /// Whether anything is under way or waits.
+    /// Whether anything is in flight or waits.
     fn is_busy(&self) -> bool {
         if !self.facts.opened() || self.facts.over() {
             return false;

@@ -1,4 +1,4 @@
-//! How much memory TCP's connections take: many in one process, idle, and one after the other with data under way.
+//! How much memory TCP's connections take: many in one process, idle, and one after the other with data in flight.
 //!
 //! | | |
 //! |---|---|
@@ -88,7 +88,7 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    // A page is what data under way takes, beside the connection itself.
+    // A page is what data in flight takes, beside the connection itself.
     let before = ALLOCATED.current_usage();
     let page = Page::copied(&load::content(load::WRITE), 1448);
     let page_octets = ALLOCATED.current_usage() - before;

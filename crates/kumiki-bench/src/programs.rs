@@ -67,7 +67,7 @@ struct Calling {
     /// Octets of text in a full segment.
     unit: usize,
     /// Written and not acknowledged, in octets.
-    under_way: u64,
+    in_flight: u64,
     /// Octets, or exchanges, that are left to do.
     left: u64,
     /// Octets of the reply that have come.
@@ -92,7 +92,7 @@ pub(crate) struct Caller {
     sessions: Vec<Calling>,
     turn: usize,
     /// Written and not acknowledged, on all connections together, in octets.
-    pub(crate) under_way: u64,
+    pub(crate) in_flight: u64,
     pub(crate) opened: u32,
     pub(crate) done: u32,
     pub(crate) aborted: u32,
@@ -114,7 +114,7 @@ impl Caller {
             reply: vec![0; WRITE],
             sessions: (0..load.sessions).map(|_| session()).collect(),
             turn: 0,
-            under_way: 0,
+            in_flight: 0,
             opened: 0,
             done: 0,
             aborted: 0,
@@ -134,10 +134,10 @@ impl Caller {
         }
     }
 
-    /// Writes to each connection in turn while there is credit and not too much is under way.
+    /// Writes to each connection in turn while there is credit and not too much is in flight.
     fn write(&mut self, cx: &mut Context<'_>) {
         let mut passed = 0;
-        while self.under_way < self.most && passed < self.sessions.len() {
+        while self.in_flight < self.most && passed < self.sessions.len() {
             let number = self.turn;
             self.turn = (self.turn + 1) % self.sessions.len();
             if self.write_one(number, cx) {
@@ -159,8 +159,8 @@ impl Caller {
         };
         session.left -= len;
         session.credit -= len;
-        session.under_way += len;
-        self.under_way += len;
+        session.in_flight += len;
+        self.in_flight += len;
         let (last, unit) = (session.left == 0, session.unit);
         let octets = usize::try_from(len).ok().and_then(|len| self.buffer.get(..len)).unwrap_or_default();
         // The copy in, and the sum with it.
@@ -229,9 +229,9 @@ impl Protocol for Caller {
                 if let Some(session) = at(&mut self.sessions, session) {
                     session.credit += credit.octets;
                     if begun {
-                        let freed = credit.octets.min(session.under_way);
-                        session.under_way -= freed;
-                        self.under_way -= freed;
+                        let freed = credit.octets.min(session.in_flight);
+                        session.in_flight -= freed;
+                        self.in_flight -= freed;
                     }
                 }
                 if begun {
@@ -260,7 +260,7 @@ impl Protocol for Caller {
             // All has been acknowledged, and there is no credit any more to say so.
             Indication::Closed { session } => {
                 if let Some(session) = at(&mut self.sessions, session) {
-                    self.under_way -= core::mem::take(&mut session.under_way);
+                    self.in_flight -= core::mem::take(&mut session.in_flight);
                 }
                 self.write(cx);
             }

@@ -52,7 +52,7 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// With nothing under way.
+    /// With nothing in progress.
     #[must_use]
     pub fn new() -> Self {
         Self::default()

@@ -73,7 +73,7 @@ struct Lane {
     /// Can be written when there is room.
     room: Flag,
     /// Packets that have been sent and not received.
-    under_way: AtomicUsize,
+    in_flight: AtomicUsize,
 }
 
 impl Lane {
@@ -82,7 +82,7 @@ impl Lane {
             waiting: Mutex::default(),
             came: Flag::new()?,
             room: Flag::new()?,
-            under_way: AtomicUsize::new(0),
+            in_flight: AtomicUsize::new(0),
         }))
     }
 
@@ -107,7 +107,7 @@ impl Lane {
         waiting.octets += unit.len();
         waiting.units.push_back((now, unit.clone()));
         // Ahead of the other end, which may take it at once.
-        self.under_way.fetch_add(packets, Ordering::AcqRel);
+        self.in_flight.fetch_add(packets, Ordering::AcqRel);
         if !core::mem::replace(&mut waiting.has_come, true) {
             self.came.raise(1);
         }
@@ -163,13 +163,13 @@ pub(crate) struct UnderWay(Arc<Lane>);
 
 impl UnderWay {
     pub(crate) fn packets(&self) -> usize {
-        self.0.under_way.load(Ordering::Acquire)
+        self.0.in_flight.load(Ordering::Acquire)
     }
 }
 
 impl Hop {
     /// What this end has sent.
-    pub(crate) fn under_way(&self) -> UnderWay {
+    pub(crate) fn in_flight(&self) -> UnderWay {
         UnderWay(Arc::clone(&self.from_here))
     }
 }
@@ -206,7 +206,7 @@ impl RealDevice for Hop {
         let Some((sent, data)) = self.batch.pop_front() else {
             return Ok(None);
         };
-        self.to_here.under_way.fetch_sub(packets(&data), Ordering::AcqRel);
+        self.to_here.in_flight.fetch_sub(packets(&data), Ordering::AcqRel);
         let waited = self.clock.now().saturating_since(sent);
         Ok(Some(Arrival::Unit { data, source: Address::NONE, waited }))
     }
@@ -267,12 +267,12 @@ mod tests {
             sent += 1;
         }
         assert!(sent > 1000 && sent * 1400 <= MOST_OCTETS);
-        assert_eq!((a.under_way().packets(), ready(&a), ready(&b)), (sent, (false, false), (true, true)));
+        assert_eq!((a.in_flight().packets(), ready(&a), ready(&b)), (sent, (false, false), (true, true)));
         for number in 0..sent {
             assert_eq!(next(&mut b), Some(packet(number).to_vec()));
         }
         assert_eq!(next(&mut b), None);
-        assert_eq!((a.under_way().packets(), ready(&a), ready(&b)), (0, (false, true), (false, true)));
+        assert_eq!((a.in_flight().packets(), ready(&a), ready(&b)), (0, (false, true), (false, true)));
         assert_eq!(a.send(&Message::from_octets(&[7; 40]), Address::NONE).unwrap(), Sent::Taken);
         assert!(ready(&b).0);
         assert_eq!(next(&mut b), Some(vec![7; 40]));
@@ -287,10 +287,10 @@ mod tests {
         let checksum = Checksum::Partial { start: 20, field: 16 };
         *whole.meta_mut() = Meta { segment_size: 1460, header_len: 40, ace: false, checksum };
         assert_eq!(a.send(&whole, Address::NONE).unwrap(), Sent::Taken);
-        assert_eq!(a.under_way().packets(), 28);
+        assert_eq!(a.in_flight().packets(), 28);
         let Some(Arrival::Unit { data, .. }) = b.receive().unwrap() else { panic!("nothing came") };
         assert_eq!((data.meta(), data.to_vec()), (whole.meta(), whole.to_vec()));
-        assert_eq!(a.under_way().packets(), 0);
+        assert_eq!(a.in_flight().packets(), 0);
         whole.meta_mut().segment_size = 1461;
         assert_eq!(a.send(&whole, Address::NONE).unwrap(), Sent::Refused);
     }

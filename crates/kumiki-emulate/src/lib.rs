@@ -80,7 +80,7 @@ pub struct Config {
     pub traces: [Option<Arc<Opportunities>>; 2],
     /// Fixes what random settings do.
     pub seed: u64,
-    /// The most octets of memory that packets under way may hold.
+    /// The most octets of memory that packets in flight may hold.
     pub memory: u64,
     /// The most octets of a packet.
     pub mtu: u16,
@@ -164,7 +164,7 @@ pub fn run(config: &Config, say: impl Fn(&str) + Clone + Send + Sync + 'static) 
     let capture = capture.transpose()?;
     let mut control = config.control.as_deref().map(Control::listen).transpose()?;
     let [near, far] = hop::pair(config.mtu, clock).map_err(failed("no descriptor to wait with"))?;
-    let on_hop = near.under_way();
+    let on_hop = near.in_flight();
     more_descriptors();
     // The gateway ends with the path, whose end is said.
     let is_over = Arc::new(AtomicBool::new(false));
@@ -199,7 +199,7 @@ pub fn run(config: &Config, say: impl Fn(&str) + Clone + Send + Sync + 'static) 
         if between.has_ended() {
             return Some(0);
         }
-        let has_crossed = is_of_no_use(between.under_way(), serving.connections());
+        let has_crossed = is_of_no_use(between.in_flight(), serving.connections());
         let is_idle = has_crossed && on_hop.packets() == 0 && near_end.is_idle();
         is_idle.then(|| serving.served()).flatten()
     });
@@ -242,7 +242,7 @@ fn waits_for(connections: usize, linger: Duration) -> String {
     format!("the program has ended, but {what}: waiting for that, {linger} at most (--linger); Ctrl-C ends it")
 }
 
-/// Whether nobody needs what is under way: what is for the program, which has ended, is of use to its connections
+/// Whether nobody needs what is in flight: what is for the program, which has ended, is of use to its connections
 /// alone.
 const fn is_of_no_use([up, down]: [u64; 2], connections: usize) -> bool {
     up == 0 && (down == 0 || connections == 0)
@@ -337,15 +337,15 @@ impl PathThread {
         self.thread.is_finished()
     }
 
-    /// How much is under way, up and down.
-    fn under_way(&self) -> [u64; 2] {
+    /// How much is in flight, up and down.
+    fn in_flight(&self) -> [u64; 2] {
         let Some(Ok(told)) = self.asking.ask(Command::Stats { json: true }, true) else {
             return [0; 2];
         };
         let told: serde_json::Value = serde_json::from_str(&told).unwrap_or_default();
-        let under_way =
-            |way: &str| told.get(way).and_then(|it| it.get("under_way")).and_then(serde_json::Value::as_u64);
-        WAYS.map(|way| under_way(way).unwrap_or(u64::MAX))
+        let in_flight =
+            |way: &str| told.get(way).and_then(|it| it.get("in_flight")).and_then(serde_json::Value::as_u64);
+        WAYS.map(|way| in_flight(way).unwrap_or(u64::MAX))
     }
 
     /// Ends it. Returns what has crossed.
@@ -366,10 +366,10 @@ mod tests {
     /// As behind a slow line when a download is cancelled.
     #[test]
     fn what_is_for_a_program_that_has_ended_is_not_waited_for() {
-        for (under_way, connections, is) in
+        for (in_flight, connections, is) in
             [([0, 0], 1, true), ([1, 0], 0, false), ([0, 1], 1, false), ([0, 1], 0, true)]
         {
-            assert_eq!(is_of_no_use(under_way, connections), is, "{under_way:?} {connections}");
+            assert_eq!(is_of_no_use(in_flight, connections), is, "{in_flight:?} {connections}");
         }
     }
 

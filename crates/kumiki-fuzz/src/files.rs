@@ -213,8 +213,8 @@ struct World {
     gates: [NodeId; 2],
     /// Octets of each side of the connection that are no whole TPKT yet.
     parts: [Vec<u8>; 2],
-    /// TPKTs under way to each side.
-    under_way: [Vec<Vec<u8>>; 2],
+    /// TPKTs in progress to each side.
+    in_flight: [Vec<Vec<u8>>; 2],
     /// Those that were sent, to be retransmitted.
     last: Vec<Vec<u8>>,
     carried: usize,
@@ -284,7 +284,7 @@ impl World {
             clients: [first.0, second.0],
             gates: [first.1, second.1],
             parts: [Vec::new(), Vec::new()],
-            under_way: [Vec::new(), Vec::new()],
+            in_flight: [Vec::new(), Vec::new()],
             last: Vec::new(),
             carried: 0,
             tsdus: [Vec::new(), Vec::new()],
@@ -343,7 +343,7 @@ impl World {
         }
     }
 
-    /// What both sides of `connection` have sent is under way.
+    /// What both sides of `connection` have sent is in progress.
     fn collect(&mut self, connection: usize) {
         for side in 0..2 {
             let out = match self.wires().connections.get_mut(connection) {
@@ -360,7 +360,7 @@ impl World {
                     self.last.remove(0);
                 }
                 self.last.push(packet.clone());
-                self.under_way[1 - side].push(packet);
+                self.in_flight[1 - side].push(packet);
             }
             assert!(self.parts[side].is_empty(), "what is sent is whole TPKTs");
         }
@@ -369,10 +369,10 @@ impl World {
     /// The next TPKT to `side`, if it takes it.
     fn next(&mut self, connection: usize, side: usize) -> Option<Vec<u8>> {
         self.collect(connection);
-        let packet = self.under_way[side].first()?;
+        let packet = self.in_flight[side].first()?;
         let len = packet.len() as u64;
         let room = self.wires().connections.get(connection)?[side].granted;
-        (room >= len).then(|| self.under_way[side].remove(0))
+        (room >= len).then(|| self.in_flight[side].remove(0))
     }
 
     fn say(&mut self, connection: usize, side: usize, octets: Vec<u8>) {
@@ -388,10 +388,10 @@ impl World {
         for side in 0..2 {
             let sides = self.wires().connections.get(connection);
             let released = sides.is_some_and(|sides| sides[1 - side].released && sides[side].stands);
-            if released && self.under_way[side].is_empty() {
+            if released && self.in_flight[side].is_empty() {
                 self.act(WireAction::Released(connection, side));
                 self.collect(connection);
-                moved |= self.under_way.iter().any(|it| !it.is_empty());
+                moved |= self.in_flight.iter().any(|it| !it.is_empty());
             }
         }
         moved
@@ -449,7 +449,7 @@ impl World {
                         packet = framed(&packet[4..]);
                     }
                     176..=181 => return,
-                    182..=187 => self.under_way[side].insert(0, packet.clone()),
+                    182..=187 => self.in_flight[side].insert(0, packet.clone()),
                     // A DT becomes two: this is right.
                     _ => {
                         if let Some(body) = packet.strip_prefix(&[3, 0, packet[2], packet[3], 2, 0xf0, 0x80]) {
@@ -565,7 +565,7 @@ fn run(kind: Kind, octets: &[u8]) {
             let octets = draw.take(piece).to_vec();
             world.say(0, 1, octets);
             world.collect(0);
-            world.under_way = [Vec::new(), Vec::new()];
+            world.in_flight = [Vec::new(), Vec::new()];
         }
     } else {
         world.wake(world.gates[0]);
@@ -591,7 +591,7 @@ fn run(kind: Kind, octets: &[u8]) {
     guard.forget_interrupted();
     assert_eq!(guard.selections(), 0);
     // It is as though nothing had been.
-    (world.parts, world.under_way, world.tsdus) = Default::default();
+    (world.parts, world.in_flight, world.tsdus) = Default::default();
     world.wake(world.gates[1]);
     let connection = world.wires().connections.len() - 1;
     world.act(WireAction::Connect(connection));

@@ -18,7 +18,7 @@ pub(crate) struct Line {
     pub(crate) hosts: [Host; 2],
     pub(crate) now: Instant,
     /// When it arrives, in which order, at whom, and what.
-    under_way: Vec<(Instant, usize, usize, Vec<u8>)>,
+    in_flight: Vec<(Instant, usize, usize, Vec<u8>)>,
     /// Has left a host, and what becomes of it is not told.
     waiting: Vec<(usize, Vec<u8>)>,
     sent: usize,
@@ -32,7 +32,7 @@ impl Line {
         Self {
             hosts,
             now: Instant::ZERO,
-            under_way: Vec::new(),
+            in_flight: Vec::new(),
             waiting: Vec::new(),
             sent: 0,
             most: MOST_PACKETS,
@@ -79,7 +79,7 @@ impl Line {
 
     /// The next thing that happens; false when nothing does before `until`.
     fn step(&mut self, until: Instant) -> bool {
-        let arrival = self.under_way.iter().map(|it| (it.0, it.1)).min();
+        let arrival = self.in_flight.iter().map(|it| (it.0, it.1)).min();
         let timers = self.hosts.iter_mut().filter_map(Host::next_timer);
         let Some(next) = timers.chain(arrival.map(|it| it.0)).min() else {
             return false;
@@ -91,8 +91,8 @@ impl Line {
         for host in &mut self.hosts {
             host.fire(self.now);
         }
-        if let Some(at) = self.under_way.iter().position(|it| arrival == Some((it.0, it.1)) && it.0 <= self.now) {
-            let (_, _, to, octets) = self.under_way.remove(at);
+        if let Some(at) = self.in_flight.iter().position(|it| arrival == Some((it.0, it.1)) && it.0 <= self.now) {
+            let (_, _, to, octets) = self.in_flight.remove(at);
             packet::tell(&octets, "ip", &format!("{}      {to} gets", self.now));
             self.hosts[to].receive(self.now, &octets);
         }
@@ -130,7 +130,7 @@ impl Line {
 
     /// A packet reaches a host after `delay`.
     pub(crate) fn carry(&mut self, delay: Duration, to: usize, octets: Vec<u8>) {
-        self.under_way.push((self.now + delay, self.sent, to, octets));
+        self.in_flight.push((self.now + delay, self.sent, to, octets));
         // Copies of one packet keep their order by their numbers.
         self.sent += 1;
     }

@@ -72,7 +72,7 @@ struct Pair {
     mouths: [DeviceId; 2],
     daemons: [NodeId; 2],
     ears: [NodeId; 2],
-    /// Under way: when it arrives, where, and what.
+    /// In flight: when it arrives, where, and what.
     line: Vec<(Instant, usize, Vec<u8>)>,
     /// The frames that were sent last, to be retransmitted changed.
     last: Vec<Vec<u8>>,
@@ -263,7 +263,7 @@ impl Pair {
         match what & 0x7f {
             0..=29 => self.pass(DELAY * u64::from(draw.octet())),
             30..=39 => self.pass(Duration::from_millis(100) * u64::from(draw.octet())),
-            // Of the frames under way one is lost, doubled or late.
+            // Of the frames in flight one is lost, doubled or late.
             40..=49 => {
                 self.collect();
                 let place = draw.below(self.line.len());

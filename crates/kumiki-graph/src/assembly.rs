@@ -271,7 +271,7 @@ impl Core {
         }
     }
 
-    /// The record of what goes the same way as an input under way, `down` or up, and follows from it: so that what
+    /// The record of what goes the same way as an input in flight, `down` or up, and follows from it: so that what
     /// becomes of a message can be noted where it was last seen.
     pub(crate) fn follow(&self, down: bool) -> Option<Record> {
         let record = self.following?;

@@ -272,7 +272,7 @@ impl Graph {
         self.core.wake_waiting();
     }
 
-    /// Handles all that is under way inside the task.
+    /// Handles all that is in flight inside the task.
     #[inline]
     fn follow(&mut self) {
         if !self.core.under_way.is_empty() {

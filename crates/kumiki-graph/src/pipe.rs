@@ -314,7 +314,7 @@ impl Protocol for Pipe {
         match indication {
             UnitIndication::Unit(unit) => {
                 let Phase::Open { ended: false, .. } = self.phase else {
-                    cx.drop("octets for nobody");
+                    cx.drop("octets without a user");
                     return;
                 };
                 self.counters.received += unit.data.len() as u64;

@@ -396,7 +396,7 @@ pub enum Request {
     Open(Box<Open>),
     /// Takes an offered session.
     Accept(Box<Accept>),
-    /// Gives up an [`Open`] that has not been confirmed. If the confirm is under way, ends the session as
+    /// Gives up an [`Open`] that has not been confirmed. If the confirm is in flight, ends the session as
     /// [`Request::Abort`] would. Nothing comes back.
     Cancel {
         /// The user's own handle, from [`Open`]: the provider's is not known yet.
@@ -434,14 +434,14 @@ pub enum Request {
         /// The grant.
         credit: Credit,
     },
-    /// Sends no more; what is under way still arrives. The other direction goes on.
+    /// Sends no more; what is in flight still arrives. The other direction goes on.
     Release {
         /// The provider's handle.
         session: Handle,
         /// Data to go with it, where the service can carry it.
         data: Option<Message>,
     },
-    /// Ends a session at once; data under way may be lost. Also refuses an offered one. Nothing comes back.
+    /// Ends a session at once; data in flight may be lost. Also refuses an offered one. Nothing comes back.
     Abort {
         /// The provider's handle.
         session: Handle,
@@ -450,7 +450,7 @@ pub enum Request {
         /// Data to go with it, where the service can carry it.
         data: Option<Message>,
     },
-    /// Begins a reset, or answers one: data under way may be lost, the session stays.
+    /// Begins a reset, or answers one: data in flight may be lost, the session stays.
     Reset {
         /// The provider's handle.
         session: Handle,

@@ -1,4 +1,4 @@
-//! What is under way between the nodes of the running task, in order.
+//! What is in flight between the nodes of the running task, in order.
 
 use std::collections::VecDeque;
 

@@ -319,7 +319,7 @@ pub struct Executor<C> {
     failure: Option<Failure>,
     /// The first two plugs that could not be joined.
     misplugged: Option<CannotStart>,
-    under_way: VecDeque<(Plug, Unit)>,
+    in_flight: VecDeque<(Plug, Unit)>,
     /// Packets wait at devices for those that follow them.
     merging: bool,
     outlet: Outlet,
@@ -343,7 +343,7 @@ impl<C: Clock> Executor<C> {
             real: Vec::new(),
             failure: None,
             misplugged: None,
-            under_way: VecDeque::new(),
+            in_flight: VecDeque::new(),
             merging: false,
             outlet: Outlet::default(),
             media_time: Instant::ZERO,
@@ -588,7 +588,7 @@ impl<C: Clock> Executor<C> {
         };
         while let Some(unit) = end.receive(self.media_time) {
             match wire {
-                Some(plug) => self.under_way.push_back((*plug, unit)),
+                Some(plug) => self.in_flight.push_back((*plug, unit)),
                 None => self.counters.unplugged += 1,
             }
         }
@@ -618,10 +618,10 @@ impl<C: Clock> Executor<C> {
                 continue;
             };
             if whole || is_packet(&data) {
-                self.under_way.push_back((plug, Unit::Frame { data, address }));
+                self.in_flight.push_back((plug, Unit::Frame { data, address }));
             } else {
-                let under_way = &mut self.under_way;
-                let cut = offload::cut(data, |data| under_way.push_back((plug, Unit::Frame { data, address })));
+                let in_flight = &mut self.in_flight;
+                let cut = offload::cut(data, |data| in_flight.push_back((plug, Unit::Frame { data, address })));
                 self.counters.not_frames += u64::from(!cut);
             }
         }
@@ -705,13 +705,13 @@ impl<C: Clock> Executor<C> {
         while let Some((port, unit)) = self.outlet.take() {
             match medium.wires.get(port) {
                 // Straight to the graph, where nothing else is on its way.
-                Some(Some(Plug::Device(graph, device))) if self.under_way.is_empty() => {
+                Some(Some(Plug::Device(graph, device))) if self.in_flight.is_empty() => {
                     let host = self.hosts.get_mut(graph.0);
                     let waits =
                         host.is_some_and(|host| host.receive(self.media_time, *device, unit, &mut self.counters));
                     self.merging |= waits;
                 }
-                Some(Some(plug)) => self.under_way.push_back((*plug, unit)),
+                Some(Some(plug)) => self.in_flight.push_back((*plug, unit)),
                 _ => self.counters.unplugged += 1,
             }
         }

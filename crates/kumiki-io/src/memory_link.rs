@@ -13,9 +13,9 @@ use crate::clock::Bell;
 /// What a link is like, in both directions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MemoryLink {
-    /// How long a unit is under way.
+    /// How long a unit is in flight.
     pub delay: Duration,
-    /// How many units may be under way in one direction; more are dropped and counted.
+    /// How many units may be in flight in one direction; more are dropped and counted.
     pub capacity: usize,
 }
 
@@ -27,7 +27,7 @@ impl Default for MemoryLink {
 
 #[derive(Debug, Default)]
 struct Direction {
-    under_way: VecDeque<(Instant, Unit)>,
+    in_flight: VecDeque<(Instant, Unit)>,
     /// Of whoever takes units out.
     bell: Option<Bell>,
     counters: LinkCounters,
@@ -71,12 +71,12 @@ impl LinkEnd {
     /// Puts `unit` in at `now`; dropped and counted where the link is full.
     pub fn send(&self, now: Instant, unit: Unit) {
         let mut out = lock(&self.out);
-        if out.under_way.len() >= self.link.capacity {
+        if out.in_flight.len() >= self.link.capacity {
             out.counters.full += 1;
             return;
         }
         out.counters.sent += 1;
-        out.under_way.push_back((now + self.link.delay, unit));
+        out.in_flight.push_back((now + self.link.delay, unit));
         if let Some(bell) = &out.bell {
             bell.ring();
         }
@@ -85,7 +85,7 @@ impl LinkEnd {
     /// Takes the next unit that is due at `now`.
     pub fn receive(&self, now: Instant) -> Option<Unit> {
         let mut inward = lock(&self.inward);
-        let (_, unit) = inward.under_way.pop_front_if(|(due, _)| *due <= now)?;
+        let (_, unit) = inward.in_flight.pop_front_if(|(due, _)| *due <= now)?;
         inward.counters.received += 1;
         Some(unit)
     }
@@ -93,7 +93,7 @@ impl LinkEnd {
     /// When the next unit is due.
     #[must_use]
     pub fn next_due(&self) -> Option<Instant> {
-        lock(&self.inward).under_way.front().map(|(due, _)| *due)
+        lock(&self.inward).in_flight.front().map(|(due, _)| *due)
     }
 
     /// Has `bell` rung from here on when something comes to this end.

@@ -135,7 +135,7 @@ impl Progress {
         self.show();
     }
 
-    /// Says what the steps cost beside each other, so many of which are under way at a time; then they need not be
+    /// Says what the steps cost beside each other, so many of which are in progress at a time; then they need not be
     /// alike for the estimate.
     pub fn foresee(&mut self, costs: impl IntoIterator<Item = Cost>, jobs: usize) {
         self.course.foresee(costs, jobs);

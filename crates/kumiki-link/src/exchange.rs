@@ -6,7 +6,7 @@
 //! | Left out | signalling (X.21, Q.931, tones) and modems, whose times are in the set-up; circuits between exchanges, which always suffice; several circuits of one subscriber; charges, but for how long circuits stood |
 //!
 //! What hosts say and hear is call control in types of its own: [`Unit::Circuit`] from them, [`CircuitReport`] to them.
-//! Frames that come when no circuit stands are lost, and so are those that are under way when one is cleared.
+//! Frames that come when no circuit stands are lost, and so are those that are in flight when one is cleared.
 
 use core::fmt;
 

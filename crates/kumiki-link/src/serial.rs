@@ -93,7 +93,7 @@ impl Serial {
 
     /// Makes the direction of frames from `port` (0, or else 1) like this from here on.
     ///
-    /// While frames are under way: poll first. The frame on the line and those past it keep their times; those that
+    /// While frames are in flight: poll first. The frame on the line and those past it keep their times; those that
     /// wait go on the line behind it as `config` has it.
     pub fn set_config(&mut self, port: usize, config: SerialConfig) {
         self.end_mut(port).sending.set_config(config);

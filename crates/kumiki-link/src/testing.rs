@@ -53,33 +53,33 @@ impl Bench {
                 .min();
             let offer = self.offers.front().map(|(at, ..)| *at).filter(|at| *at <= end);
             let due = due.filter(|(at, _)| *at <= end);
-            let mut under_way = VecDeque::new();
+            let mut in_flight = VecDeque::new();
             match (due, offer) {
                 (due, Some(at)) if due.is_none_or(|(due, _)| at <= due) => {
                     let (at, to, unit) = self.offers.pop_front().unwrap();
                     self.now = at;
-                    under_way.push_back((to, unit));
+                    in_flight.push_back((to, unit));
                 }
                 (Some((at, number)), _) => {
                     assert!(at >= self.now, "{at} is past, it is {}", self.now);
                     self.now = at;
                     self.elements[number].poll(at, &mut out);
-                    self.carry(number, &mut out, &mut under_way);
+                    self.carry(number, &mut out, &mut in_flight);
                 }
                 (None, _) => return,
             }
             self.events += 1;
-            while let Some(((element, port), unit)) = under_way.pop_front() {
+            while let Some(((element, port), unit)) = in_flight.pop_front() {
                 self.elements[element].offer(self.now, port, unit, &mut out);
-                self.carry(element, &mut out, &mut under_way);
+                self.carry(element, &mut out, &mut in_flight);
             }
         }
     }
 
-    fn carry(&mut self, from: usize, out: &mut Outlet, under_way: &mut VecDeque<(Plug, Unit)>) {
+    fn carry(&mut self, from: usize, out: &mut Outlet, in_flight: &mut VecDeque<(Plug, Unit)>) {
         for (port, unit) in out.drain() {
             match self.plugs.iter().find(|(plug, _)| *plug == (from, port)) {
-                Some((_, to)) => under_way.push_back((*to, unit)),
+                Some((_, to)) => in_flight.push_back((*to, unit)),
                 None => self.left.push((self.now, from, unit)),
             }
         }

@@ -8,7 +8,7 @@ use kumiki_pcapng::CaptureError;
 
 use crate::private::{CaptureBudget, PrivateCapture};
 
-/// A capture under way. That it cannot be written ends it and nothing else ([`CaptureBudget::remark`]).
+/// A capture in flight. That it cannot be written ends it and nothing else ([`CaptureBudget::remark`]).
 pub struct Capture {
     stream: Stream<PrivateCapture>,
     budget: CaptureBudget,

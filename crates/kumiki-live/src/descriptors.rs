@@ -124,7 +124,7 @@ impl AffordableLimits {
 
 /// How many descriptors these places want.
 fn needs(limits: Limits, each: DescriptorCost) -> u64 {
-    let [known, all] = [limits.known, limits.under_way()].map(|it| it as u64);
+    let [known, all] = [limits.known, limits.in_progress()].map(|it| it as u64);
     known.saturating_mul(each.stands).saturating_add(all.saturating_mul(each.comes))
 }
 

@@ -16,7 +16,7 @@ const PASSWORD_TIMEOUT: Duration = Duration::from_secs(3);
 /// The tries, and how many passwords are being looked at, each of which may be given back.
 struct PasswordChecks {
     tries: Tries,
-    under_way: usize,
+    in_progress: usize,
 }
 
 /// The callers of a server.
@@ -43,8 +43,8 @@ impl Gate {
         let seed = unguessable()?;
         let looks = tries.map(|a_minute| {
             let tries = Tries::new(a_minute, Rng::new(seed, 1));
-            let under_way = 0;
-            Mutex::new(PasswordChecks { tries, under_way })
+            let in_progress = 0;
+            Mutex::new(PasswordChecks { tries, in_progress })
         });
         Ok(Self {
             clock,
@@ -110,12 +110,12 @@ impl Gate {
             let now = self.clock.now();
             let when = match held.tries.begin(turnstile.address, name, now) {
                 Ok(ticket) => {
-                    held.under_way += 1;
+                    held.in_progress += 1;
                     return Some(ticket);
                 }
                 Err(when) => when,
             };
-            let is_hopeless = when > until && held.under_way == 0;
+            let is_hopeless = when > until && held.in_progress == 0;
             let is_lost = self.is_over.load(Ordering::SeqCst) || turnstile.let_go.load(Ordering::SeqCst);
             if is_hopeless || is_lost || now >= until {
                 return None;
@@ -130,7 +130,7 @@ impl Gate {
     /// A look is over.
     fn looked(&self, looks: &Mutex<PasswordChecks>, act: impl FnOnce(&mut Tries)) {
         let mut held = lock(looks);
-        held.under_way = held.under_way.saturating_sub(1);
+        held.in_progress = held.in_progress.saturating_sub(1);
         act(&mut held.tries);
         drop(held);
         self.changed.notify_all();

@@ -20,7 +20,7 @@ use crate::private::{CaptureBudget, PrivateCapture};
 /// The most octets of one segment; with both headers it is a datagram.
 const MOST: usize = 65_000;
 
-/// A capture under way. That it cannot be written ends it and nothing else ([`CaptureBudget::remark`]).
+/// A capture in flight. That it cannot be written ends it and nothing else ([`CaptureBudget::remark`]).
 pub struct Recorder {
     path: PathBuf,
     budget: CaptureBudget,

@@ -50,7 +50,7 @@ impl Step {
 
 /// Reads the rates of a step.
 fn rate(place: &mut Option<[u64; 2]>, reader: &Reader<'_>) -> Result<(), BuildError> {
-    const MEANING: &str = "The rate from then on, or a list of that of what the first end sends and that of what the second does; with 0 b/s the line stands still, and what comes waits. A frame that is on the line keeps its time.";
+    const MEANING: &str = "The rate from then on, or a list of that of what the first end sends and that of what the second does; with 0 b/s nothing is sent, and what comes waits. A frame that is on the line keeps its time.";
     *place = rates(&Key::new("rate", MEANING).unset("as before"), 0, reader)?;
     Ok(())
 }

@@ -215,7 +215,7 @@ impl Plan<'_> {
         let leads = |line: &Line| !line.addresses.is_empty() || line.ways().next().is_some();
         match self.lines.iter().position(|line| !leads(line)) {
             Some(number) if self.is_gateway && self.lines.len() > 1 => Err(format!(
-                "nobody is known to be behind device {number} of a gateway with {}; expected an address of it in the network there, or a route",
+                "no host is known behind device {number} of a gateway with {}; expected an address of it in the network there, or a route",
                 self.lines.len()
             )),
             Some(_) | None => Ok(()),

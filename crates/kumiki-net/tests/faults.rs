@@ -482,7 +482,7 @@ fn one_call_makes_a_half_open_peer() {
     net.host("client")
         .run(async move {
             let mut stream = TcpStream::connect("server:7").await.unwrap();
-            // Until nothing is under way, nor an acknowledgment waits.
+            // Until nothing is in flight, nor an acknowledgment waits.
             stream.write_all(b"x").await.unwrap();
             stream.read_exact(&mut [0]).await.unwrap();
             sleep(SECOND).await;

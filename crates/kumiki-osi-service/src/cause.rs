@@ -142,7 +142,7 @@ const fn disconnect(reason: u8) -> &'static str {
     match reason {
         0 => "disconnected without a reason",
         1 => "congestion at the transport selector",
-        2 => "nobody is attached to the transport selector",
+        2 => "no user is attached to the transport selector",
         3 => "transport selector unknown",
         128 => "disconnected by the peer's session entity",
         129 => "the peer's transport entity is congested",

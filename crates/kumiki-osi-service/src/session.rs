@@ -266,7 +266,7 @@ pub enum Primitive {
         /// User data.
         data: Option<Message>,
     },
-    /// S-RESYNCHRONIZE: what is under way is thrown away.
+    /// S-RESYNCHRONIZE: what is in progress is thrown away.
     Resync {
         /// How.
         kind: Resync,
@@ -345,7 +345,7 @@ pub mod refusal {
             USER_CONGESTION => "the called user is congested",
             USER_DATA => "the called user refused, and its data says why",
             SELECTOR_UNKNOWN => "session selector unknown",
-            USER_NOT_ATTACHED => "nobody is attached to the session selector",
+            USER_NOT_ATTACHED => "no user is attached to the session selector",
             CONGESTION => "the session entity is congested",
             VERSION => "none of the proposed protocol versions",
             PROVIDER => "the session entity refused, without a reason",

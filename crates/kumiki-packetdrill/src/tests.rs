@@ -273,6 +273,6 @@ fn what_linux_tells_of_a_connection_is_told_in_segments() {
         .option(accepted, (libc::IPPROTO_TCP, libc::TCP_INFO), info.as_mut_ptr().cast(), from_mut(&mut len).cast())
         .unwrap();
     let number = |at: usize| u32::from_ne_bytes(info[at..at + 4].try_into().unwrap());
-    // Established; two segments of 536 octets are under way; the first window is ten of them.
+    // Established; two segments of 536 octets are in flight; the first window is ten of them.
     assert_eq!((info[0], number(16), number(24), number(80)), (1, 536, 2, 10));
 }

@@ -254,7 +254,7 @@ fn serve(
             log.due(false);
             let has_no_place = waits && gate.known() >= doors.limits.known;
             // Those whose place was given away may take a moment to go.
-            let is_full = reception.is_full(doors.limits.under_way()) || has_no_place;
+            let is_full = reception.is_full(doors.limits.in_progress()) || has_no_place;
             let watch = Watch { descriptor: std::os::fd::AsFd::as_fd(listener), reading: true, writing: false };
             let watched = if is_full { &[][..] } else { &[watch][..] };
             clock.wait(clock.now() + LOOK, &bell, watched);
@@ -311,8 +311,8 @@ impl<'a> Reception<'a> {
 
     /// Whether nobody else is taken while there are `most` threads, or one where one call is all.
     fn is_full(&self, most: usize) -> bool {
-        let under_way = self.busy.load(Ordering::SeqCst);
-        self.once && under_way > 0 || under_way >= most
+        let in_progress = self.busy.load(Ordering::SeqCst);
+        self.once && in_progress > 0 || in_progress >= most
     }
 
     /// Whoever has called by `socket`, where the gate lets it in; another may have to go for that.

@@ -36,7 +36,7 @@ fn of_connection(why: &Reason) -> Option<&'static str> {
     Some(match why {
         Reason::Refused => "check the address and port of --xot, and whether an XOT peer listens there",
         Reason::TimedOut => {
-            "nobody answers: check the line, the address of --xot and the number called, or wait longer with --timeout"
+            "no answer: check the line, the address of --xot and the number called, or wait longer with --timeout"
         }
         Reason::Unreachable(_) => "there is no way to the address of --xot: check it and the network",
         Reason::BadAddress => "no peer has that number: give one with --xot HOST",

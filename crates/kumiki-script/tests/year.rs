@@ -24,7 +24,7 @@ const INTERVAL: u64 = 75 * SECOND;
 /// The peer answers at last the ninth question.
 const UNANSWERED: u64 = 8;
 
-/// How long an answer is under way.
+/// How long an answer is in flight.
 const ANSWER: u64 = 30;
 
 /// Longer than TS.Recent says anything for.
@@ -112,7 +112,7 @@ impl Year {
         self.talks += 1;
     }
 
-    /// A segment that had been under way while all sequence numbers were used once.
+    /// A segment that had been in flight while all sequence numbers were used once.
     fn old_duplicate(&mut self) {
         self.now += 1 + self.rng.below(SECOND);
         let age = 1 + self.rng.below((1 << 31) - 1);

@@ -61,7 +61,7 @@ impl fmt::Display for Standstill {
         match self {
             Self::Rounds { at, rounds, node } => write!(
                 f,
-                "time stands still at {at}: {rounds} rounds at this instant, the last in `{node}`; something there answers something at once and for ever"
+                "livelock at {at}: {rounds} rounds at this instant, the last in `{node}`, which is answered at once, without end"
             ),
             Self::Graph { host, graph } => write!(f, "host `{host}`: {graph}"),
         }
@@ -575,7 +575,7 @@ impl World {
     pub fn arrive(&mut self, way: usize, unit: Unit) {
         self.join();
         match self.outside.get(way).copied().flatten() {
-            Some(plug) => self.whole.under_way.push_back((plug, unit)),
+            Some(plug) => self.whole.in_flight.push_back((plug, unit)),
             None => self.whole.unplugged += 1,
         }
         self.whole.carry();

@@ -368,14 +368,13 @@ fn xot(table: &PortTable) -> Result<Kind, ConfigError> {
     }
     if hosts.is_empty() && listen.is_none() {
         return Err(
-            ConfigError::new("nobody can be called by it, and nobody can call").expected("`listen`, `host` or `hosts`")
+            ConfigError::new("no call can go out by it, and none can come in").expected("`listen`, `host` or `hosts`")
         );
     }
     let peers = table.peers.as_deref().map(peers).transpose()?;
     if peers.is_some() && listen.is_none() {
-        return Err(
-            ConfigError::at(["peers"], "nobody can call by this port").expected("`listen` beside it, or no `peers`")
-        );
+        return Err(ConfigError::at(["peers"], "no call can come in by this port")
+            .expected("`listen` beside it, or no `peers`"));
     }
     Ok(Kind::Xot { listen: listen.transpose()?, peers, hosts })
 }
@@ -384,8 +383,8 @@ fn xot(table: &PortTable) -> Result<Kind, ConfigError> {
 fn peers(texts: &[String]) -> Result<Vec<Network>, ConfigError> {
     // Whoever has taken the last one out wants nobody, or everybody: that is not for us to say.
     if texts.is_empty() {
-        return Err(ConfigError::at(["peers"], "this lets nobody in").expected(
-            "addresses and networks, such as \"192.0.2.0/24\"; for nobody no `listen`, and for everybody no `peers`",
+        return Err(ConfigError::at(["peers"], "this lets no caller in").expected(
+            "addresses and networks, such as \"192.0.2.0/24\"; to let none in leave `listen` out, to let all in `peers`",
         ));
     }
     let peers = texts.iter().zip(0..).map(|(text, number): (_, u32)| {
@@ -461,7 +460,7 @@ fn route(table: RouteTable, ports: &[Port], names: &[String]) -> Result<Route, C
     }
     for (number, name) in table.to.iter().enumerate() {
         if let Some(port) = ports.iter().find(|port| port.name == *name && !port.calls()) {
-            let why = format!("nobody is called by port {:?}, which only listens", port.name);
+            let why = format!("no call goes out by port {:?}, which only listens", port.name);
             let path = ["to".to_owned(), number.to_string()];
             return Err(ConfigError::at(path, why).expected("a port with `host` or `hosts`, or these there"));
         }

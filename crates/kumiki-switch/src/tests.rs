@@ -94,7 +94,7 @@ fn what_is_wrong_is_told_with_its_line_and_what_would_be_right() {
         ("role = \"dte\"", "over = \"link\", role = \"dxe\"", &["port.lyon.x25.role", "dte"]),
         ("x25 = { window = 3 }", "x25 = { over = \"link\" }", &["port.paris.x25.over", "circuits"]),
         ("to = [\"lyon\", \"paris\"]", "to = [\"lyons\"]", &["route.0.to.0", "did you mean \"lyon\"?"]),
-        ("[\"192.0.2.0/24\", \"::1\"]", "[]", &["x.toml:9: ", "port.paris.peers", "lets nobody in", "`listen`"]),
+        ("[\"192.0.2.0/24\", \"::1\"]", "[]", &["x.toml:9: ", "port.paris.peers", "lets no caller in", "`listen`"]),
         (
             "[port.lyon]",
             "[port.rome]\nkind = \"xot\"\nlisten = \"[::]:1998\"\n[port.oslo]\nkind = \"xot\"\nlisten = \"127.0.0.1\"\n[port.lyon]",
@@ -105,7 +105,7 @@ fn what_is_wrong_is_told_with_its_line_and_what_would_be_right() {
             "",
             &["route.0.to.1", "port \"paris\", which only listens", "`host` or `hosts`"],
         ),
-        ("listen = \"127.0.0.1:0\"\n", "", &["port.paris.peers", "nobody can call", "`listen`"]),
+        ("listen = \"127.0.0.1:0\"\n", "", &["port.paris.peers", "no call can come in", "`listen`"]),
         ("\"192.0.2.0/24\"", "\"192.0.2.0/240\"", &["port.paris.peers.0", "192.0.2.0/24"]),
         ("\"2342\" = ", "\"23x2\" = ", &["port.paris.hosts.23x2", "2342"]),
         ("user_data = \"01 00\"", "user_data = \"010\"", &["route.0.user_data", "pairs"]),

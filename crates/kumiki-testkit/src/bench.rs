@@ -56,7 +56,7 @@ pub struct Bench {
     task: TaskId,
     triggers: Vec<(NodeId, DeviceId)>,
     /// What two joined devices have sent each other, in order, and how many of the last wait.
-    under_way: VecDeque<(DeviceId, Message)>,
+    in_flight: VecDeque<(DeviceId, Message)>,
     waiting: usize,
     /// What devices may read.
     granted: Vec<(DeviceId, u64)>,
@@ -78,7 +78,7 @@ impl Bench {
             now: Instant::ZERO,
             task,
             triggers: Vec::new(),
-            under_way: VecDeque::new(),
+            in_flight: VecDeque::new(),
             waiting: 0,
             granted: Vec::new(),
         }
@@ -231,16 +231,16 @@ impl Bench {
                     && (from == a || from == b)
                 {
                     seen.push((from, unit.data.to_vec()));
-                    self.under_way.push_back((from, unit.data));
+                    self.in_flight.push_back((from, unit.data));
                 }
             }
-            for _ in 0..self.under_way.len() {
-                let Some((from, mut data)) = self.under_way.pop_front() else {
+            for _ in 0..self.in_flight.len() {
+                let Some((from, mut data)) = self.in_flight.pop_front() else {
                     break;
                 };
                 let to = if from == a { b } else { a };
                 // What is behind something that waits waits as well.
-                let behind = self.under_way.iter().rev();
+                let behind = self.in_flight.iter().rev();
                 let waits = behind.take(self.waiting).any(|(other, _)| *other == from);
                 let allowed = if waits { 0 } else { self.take_grant(to, data.len()) };
                 let rest = data.split_to(allowed).map(|first| {
@@ -256,7 +256,7 @@ impl Bench {
                 let rest = rest.unwrap();
                 if !rest.is_empty() {
                     self.waiting += 1;
-                    self.under_way.push_back((from, rest));
+                    self.in_flight.push_back((from, rest));
                 }
             }
             self.waiting = 0;

@@ -44,7 +44,7 @@ pub(crate) struct SyncRequests {
     pub(crate) repeated: bool,
     /// How often WTIMER has expired without an answer.
     pub(crate) back_off: u32,
-    /// The synchronizing handshake that is under way: nothing is sent, and older echoes are ignored.
+    /// The synchronizing handshake that is in progress: nothing is sent, and older echoes are ignored.
     pub(crate) syncing: Option<u32>,
     /// EDGE as it is sent.
     pub(crate) edge: bool,
@@ -93,7 +93,7 @@ impl SyncRequests {
         at_or_before(echo, self.sync)
     }
 
-    /// Whether a control packet with `echo` is older than the handshake that is under way.
+    /// Whether a control packet with `echo` is older than the handshake that is in progress.
     pub(crate) fn is_stale(&self, echo: u32) -> bool {
         self.syncing.is_some_and(|sync| !at_or_before(sync, echo))
     }

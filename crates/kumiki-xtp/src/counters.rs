@@ -67,7 +67,7 @@ pub struct Counters {
     pub malformed: u64,
     /// Packets dropped: they say what cannot be true.
     pub lies: u64,
-    /// Packets dropped: they are for nobody here.
+    /// Packets dropped: not addressed to this host.
     pub strays: u64,
     /// Calls refused, and who would join a transmission.
     pub refused: u64,

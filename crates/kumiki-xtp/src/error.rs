@@ -1,4 +1,4 @@
-//! What was sent and what has become of it: received, lost, or still under way.
+//! What was sent and what has become of it: received, lost, or still in flight.
 //!
 //! | | |
 //! |---|---|

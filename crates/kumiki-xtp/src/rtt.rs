@@ -152,7 +152,7 @@ pub struct Estimator {
     /// sync and when its question left, oldest first; at most [`ASKED`].
     asked: [Option<(u32, Instant)>; ASKED],
     /// Paper: the measurement that is not answered yet.
-    under_way: Option<u32>,
+    in_flight: Option<u32>,
     /// When the last question left.
     last: Option<Instant>,
     /// Octets of data sent since.
@@ -175,7 +175,7 @@ impl Estimator {
         Self {
             config: *config,
             asked: [None; ASKED],
-            under_way: None,
+            in_flight: None,
             last: None,
             since: 0,
             estimate: None,
@@ -199,12 +199,12 @@ impl Estimator {
     /// Whether a measurement should follow this data packet, in a control packet of its own.
     #[must_use]
     pub fn measures(&self) -> bool {
-        self.config.algorithm == Algorithm::Paper && self.under_way.is_none()
+        self.config.algorithm == Algorithm::Paper && self.in_flight.is_none()
     }
 
     /// The question `sync`, of which [`Estimator::asked`] has been told, is the measurement.
     pub const fn measured(&mut self, sync: u32) {
-        self.under_way = Some(sync);
+        self.in_flight = Some(sync);
     }
 
     /// A data packet of `octets` leaves. The one that asks counts for the time after its question: `asked` comes first.
@@ -231,7 +231,7 @@ impl Estimator {
     /// A control packet came that echoes `echo`. Gives the sample, unless that question is not known or has been
     /// answered.
     pub fn answered(&mut self, echo: u32, now: Instant) -> Option<Duration> {
-        self.under_way.take_if(|sync| at_or_before(*sync, echo));
+        self.in_flight.take_if(|sync| at_or_before(*sync, echo));
         let mut departure = None;
         let asked = mem::replace(&mut self.asked, [None; ASKED]);
         let mut kept = self.asked.iter_mut();

@@ -523,7 +523,7 @@ pub(crate) struct Ttcp {
 /// An address with its port.
 fn with_port(text: &str) -> Result<SocketAddr, String> {
     if let Ok(at) = text.parse::<SocketAddr>() {
-        return if at.port() == 0 { Err("port 0 is nobody's; write 1 to 65535".to_owned()) } else { Ok(at) };
+        return if at.port() == 0 { Err("port 0 cannot be used; write 1 to 65535".to_owned()) } else { Ok(at) };
     }
     // Of an IPv6 address in brackets only what is in them.
     let inner = text.strip_prefix('[').and_then(|it| it.strip_suffix(']'));

@@ -33,7 +33,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for path in tree.paths().filter(|path| !path.contains(['/', '.']) && !AT_ROOT.contains(path)) {
         let right = "leave it out; what belongs here has an ending, or a place in AT_ROOT of xtask/src/rules/names.rs";
-        findings.push(Finding::new("root", path, 0, "a file that nobody looks for", right));
+        findings.push(Finding::new("root", path, 0, "an unexpected file", right));
     }
     for path in tree.paths().filter(|path| [".orig", ".rej"].iter().any(|ending| path.ends_with(ending))) {
         let right = "take over what is still missing, and remove it";

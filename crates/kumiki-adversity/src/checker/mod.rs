@@ -21,7 +21,7 @@
 //!    retransmitted (RFC 6675 section 6 lets an end do so), and, once and no later than the timer would have expired,
 //!    new data, which may be a tail loss probe (RFC 8985 sections 7.2 and 7.3). With ECN an acknowledgment that may
 //!    tell of marks does so, once and no later (RFC 3168 section 6.1.2: where the window is a single segment).
-//! 2. *What waits is sent.* Where nothing is under way and the program's octets wait: within the override time-out
+//! 2. *What waits is sent.* Where nothing is in flight and the program's octets wait: within the override time-out
 //!    where the peer's window is open (RFC 9293 section 3.8.6.2.1), or within the RTO of any acknowledgment where
 //!    congestion marks may be told of (RFC 3168 section 6.1.2: the window may be a single segment that they forbid to
 //!    send); where it is closed, within RTO * 2^n, n counting probes too, up to 60 s or the maximum of RTO, whichever
@@ -149,7 +149,7 @@ impl Checker {
         self.most_again.max(self.most_unanswered.saturating_sub(1))
     }
 
-    /// Whether anything of this end is under way or waits.
+    /// Whether anything of this end is in flight or waits.
     pub(crate) fn has_something_to_say(&mut self, now: Instant) -> bool {
         self.look_at_clock(now);
         !self.doubtful
@@ -233,12 +233,12 @@ impl Checker {
         }
     }
 
-    /// Something is under way: whether it is time that it were retransmitted.
+    /// Something is in flight: whether it is time that it were retransmitted.
     fn look_at_head(&mut self, now: Instant) {
         let Some(sending) = &self.sending else {
             return;
         };
-        // Only a probe of the closed window is under way, whose octet the peer need not take: rule 2.
+        // Only a probe of the closed window is in progress, whose octet the peer need not take: rule 2.
         let one = sending.max - sending.una == 1;
         let is_probe =
             |una: i64| una >= sending.sure_edge.max(1) || (sending.max - una == 1 && una >= sending.last_edge.max(1));

@@ -375,7 +375,7 @@ impl Sending {
         }
     }
 
-    /// Whether anything is under way, as the end must see it.
+    /// Whether anything is in flight, as the end must see it.
     pub(super) fn is_busy(&self) -> bool {
         self.max > self.una.max(self.perhaps)
     }
@@ -398,7 +398,7 @@ impl Sending {
     /// then be able to send a new packet only when the retransmit timer expires." Later echoes of the same window of
     /// data are nothing to react to, and later samples do not move a timer that is running.
     ///
-    /// So the timer of what is under way may start again, once for each window of data: as long as nothing more is
+    /// So the timer of what is in flight may start again, once for each window of data: as long as nothing more is
     /// acknowledged no second time. `sack`: SACK is on.
     pub(super) fn perhaps_marked(&mut self, now: Instant, bounds: &Bounds, sack: bool) {
         self.held_until = self.held_until.max(bounds.held_until(now, self));

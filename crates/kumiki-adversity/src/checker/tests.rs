@@ -213,7 +213,7 @@ fn a_syn_that_comes_again_moves_no_edge() {
 
 #[test]
 fn what_a_window_shrank_away_from_is_no_probe() {
-    // The round trip took 10 ms. One octet is under way when the window closes over it, and is retransmitted: after
+    // The round trip took 10 ms. One octet is in flight when the window closes over it, and is retransmitted: after
     // that the next one is due in two time-outs, for nobody knows which copy was acknowledged.
     let mut bench = Bench::new();
     bench.text(20, 0, 1);

@@ -96,7 +96,7 @@ impl Bounds {
         probe.map_or(expiry, |at| expiry.max(at + self.timer(sending)))
     }
 
-    /// How long what may be sent waits at the most where nothing is under way, but for marks.
+    /// How long what may be sent waits at the most where nothing is in flight, but for marks.
     pub(super) fn waits(&self) -> Duration {
         self.overrides + self.beats
     }

@@ -158,7 +158,7 @@ impl AtmArp {
 
     fn unresolved(&mut self, cx: &mut Context<'_>) {
         self.counters.unresolved += 1;
-        cx.drop("nobody knows the next hop");
+        cx.drop("no address for the next hop");
     }
 
     /// `address` is at the other end of `vc`.

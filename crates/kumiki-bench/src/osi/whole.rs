@@ -27,7 +27,7 @@ pub(super) fn run(shape: Shape, content: &Content, check: bool) -> Result<[TimeU
     let mut taken = [TimeUse::default(); 2];
     for (way, taken) in FileDirection::BOTH.into_iter().zip(&mut taken) {
         if !stack::done(&graph, node, way as usize, shape.octets)? {
-            return Err("it stands still".to_owned());
+            return Err("it makes no progress".to_owned());
         }
         let operation = content.operation(way, check);
         let begin = cpu_s();
@@ -36,7 +36,7 @@ pub(super) fn run(shape: Shape, content: &Content, check: bool) -> Result<[TimeU
         taken.cpu_s = cpu_s() - begin;
     }
     if !stack::done(&graph, node, 2, shape.octets)? {
-        return Err("it stands still".to_owned());
+        return Err("it makes no progress".to_owned());
     }
     Ok(taken)
 }

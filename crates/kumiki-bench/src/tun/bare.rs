@@ -260,8 +260,8 @@ fn send(end: &mut End<'_>, options: Options, octets: u64) -> Result<(), Failed> 
     loop {
         while left > 0 {
             let room = u32::try_from(edge.distance_from(end.next)).unwrap_or(0);
-            let under_way = u32::try_from(end.next.distance_from(acknowledged)).unwrap_or(0);
-            let most = room.min(WINDOW.saturating_sub(under_way)).min(piece);
+            let in_flight = u32::try_from(end.next.distance_from(acknowledged)).unwrap_or(0);
+            let most = room.min(WINDOW.saturating_sub(in_flight)).min(piece);
             let len = if u64::from(most) >= left { u32::try_from(left).unwrap_or(0) } else { most / end.mss * end.mss };
             if len == 0 {
                 break;

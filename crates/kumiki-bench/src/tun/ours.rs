@@ -34,7 +34,7 @@ pub(super) fn run(tun: Tun, transfer: Transfer) -> Result<(), String> {
         match transfer.way {
             TunDirection::In => graph.protocol::<Answerer>(node).is_some_and(|it| it.ended >= 1),
             // All of it is acknowledged.
-            TunDirection::Out => graph.protocol::<Caller>(node).is_some_and(|it| it.done >= 1 && it.under_way == 0),
+            TunDirection::Out => graph.protocol::<Caller>(node).is_some_and(|it| it.done >= 1 && it.in_flight == 0),
         }
     };
     let ended = executor.run(Duration::from_secs(LIMIT_S), done);

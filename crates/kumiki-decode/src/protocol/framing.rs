@@ -104,7 +104,7 @@ impl Framing {
                 Ok(_) | Err(_) => {}
             }
         }
-        // As many as belong to the packet that is under way.
+        // As many as belong to the packet that is in progress.
         let before = flow.packet.octets.len();
         let head: Vec<u8> = flow.packet.octets.iter().chain(octets).copied().take(self.header).collect();
         let need = match (self.length)(&head) {

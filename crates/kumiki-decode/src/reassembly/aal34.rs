@@ -46,7 +46,7 @@ struct Partial {
     touched: u64,
 }
 
-/// All PDUs under way.
+/// All PDUs in progress.
 #[derive(Debug, Default)]
 pub(crate) struct Segments {
     partial: BTreeMap<(Circuit, u16), Partial>,

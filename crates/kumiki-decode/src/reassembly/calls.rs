@@ -1,4 +1,4 @@
-//! Calls of X.25: what each carries, by its call user data, and the packet sequences under way.
+//! Calls of X.25: what each carries, by its call user data, and the packet sequences in progress.
 
 use std::collections::BTreeMap;
 
@@ -54,11 +54,11 @@ pub(crate) struct Call {
 /// One direction of a call.
 #[derive(Debug, Default)]
 pub(crate) struct CallDirection {
-    /// The packet sequence under way.
+    /// The packet sequence in progress.
     pub(crate) parts: Parts,
     /// Q of its packets.
     pub(crate) qualified: bool,
-    /// The rest of the sequence under way cannot be read, for something before it is missing.
+    /// The rest of the sequence in progress cannot be read, for something before it is missing.
     pub(crate) broken: bool,
     /// The P(S) that comes next, where it is known.
     next: Option<u8>,
@@ -86,8 +86,8 @@ impl Call {
         Some(if stream <= stream.back() { first } else { second })
     }
 
-    /// Octets of sequences that are under way.
-    fn under_way(&self) -> usize {
+    /// Octets of sequences that are in progress.
+    fn in_progress(&self) -> usize {
         self.ways.iter().map(|way| way.parts.octets.len()).sum()
     }
 }
@@ -133,7 +133,7 @@ impl Calls {
             return 0;
         };
         call.open = call.open.saturating_sub(1);
-        let lost = call.under_way();
+        let lost = call.in_progress();
         if call.open == 0 {
             self.calls.remove(&place);
         }
@@ -145,7 +145,7 @@ impl Calls {
         let Some(call) = self.calls.get_mut(&place) else {
             return 0;
         };
-        let lost = call.under_way();
+        let lost = call.in_progress();
         call.ways = [CallDirection::begin(), CallDirection::begin()];
         lost
     }
@@ -156,7 +156,7 @@ impl Calls {
         self.calls.retain(|place, call| {
             let stays = place.interface != interface || place.stream.is_some();
             if !stays {
-                lost = lost.saturating_add(call.under_way());
+                lost = lost.saturating_add(call.in_progress());
             }
             stays
         });

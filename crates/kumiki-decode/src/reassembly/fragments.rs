@@ -9,7 +9,7 @@ use std::net::IpAddr;
 
 use super::{UnfinishedPdu, noted};
 
-/// Datagrams under way at a time.
+/// Datagrams in progress at a time.
 pub const MOST_DATAGRAMS: usize = 128;
 /// Data octets of the longest datagram: of IPv4 65,535 less the shortest header, of IPv6 what its payload length can
 /// say.
@@ -98,7 +98,7 @@ struct Partial {
     touched: u64,
 }
 
-/// All datagrams under way.
+/// All datagrams in progress.
 #[derive(Debug, Default)]
 pub(crate) struct Datagrams {
     partial: BTreeMap<Name, Partial>,

@@ -2,12 +2,12 @@
 //!
 //! | | At most |
 //! |---|---|
-//! | AAL5 PDUs under way | [`aal5::MOST_CIRCUITS`] channels of [`aal5::MOST_CELLS`] cells each: 64 MiB |
-//! | AAL3/4 PDUs under way | [`aal34::MOST_PDUS`] of [`aal34::MOST_OCTETS`] octets each: 64 MiB |
-//! | IP datagrams under way | [`fragments::MOST_DATAGRAMS`] of 65,535 octets in 2,048 pieces each: 8 MiB and what the pieces cost |
+//! | AAL5 PDUs in progress | [`aal5::MOST_CIRCUITS`] channels of [`aal5::MOST_CELLS`] cells each: 64 MiB |
+//! | AAL3/4 PDUs in progress | [`aal34::MOST_PDUS`] of [`aal34::MOST_OCTETS`] octets each: 64 MiB |
+//! | IP datagrams in progress | [`fragments::MOST_DATAGRAMS`] of 65,535 octets in 2,048 pieces each: 8 MiB and what the pieces cost |
 //! | Links of LAPB | how each of [`links::MOST_LINKS`] numbers its frames, and which comes next |
 //! | Calls of X.25 | [`calls::MOST_CALLS`], and [`calls::MOST_SEQUENCE`] octets of a packet sequence for each direction of one: 32 MiB |
-//! | TPKTs, packets of XOT and TSDUs under way, presentation contexts | those of [`streams::MOST_STREAMS`] directions of connections and calls: 64 KiB each, and [`streams::MOST_TSDUS`] octets for all TSDUs: 32 MiB |
+//! | TPKTs, packets of XOT and TSDUs in progress, presentation contexts | those of [`streams::MOST_STREAMS`] directions of connections and calls: 64 KiB each, and [`streams::MOST_TSDUS`] octets for all TSDUs: 32 MiB |
 //! | Frames of SONET/SDH before the next | one for each of [`lines::MOST_LINES`] lines, of which 250 octets are kept |
 //!
 //! Past that, what was touched longest ago is given up. There are no timeouts: a capture may hold any time.

@@ -16,7 +16,7 @@ use crate::packet::Reassembled;
 pub const MOST_STREAMS: usize = 256;
 /// Octets of the longest TSDU that is put together.
 pub const MOST_TSDU: usize = 1 << 20;
-/// Octets of all TSDUs under way.
+/// Octets of all TSDUs in progress.
 pub const MOST_TSDUS: usize = 16 << 20;
 /// Presentation contexts of a connection.
 pub const MOST_CONTEXTS: usize = 256;
@@ -36,7 +36,7 @@ impl Parts {
         self.parts = self.parts.saturating_add(1);
     }
 
-    /// Whether something is under way.
+    /// Whether something is in progress.
     pub(crate) const fn is_begun(&self) -> bool {
         self.parts > 0
     }
@@ -61,10 +61,10 @@ impl Parts {
 pub(crate) struct Flow {
     /// The sequence number that comes next; `None` before the first segment.
     pub(crate) next: Option<u32>,
-    /// The packet under way, and of which protocol it is.
+    /// The packet in progress, and of which protocol it is.
     pub(crate) packet: Parts,
     pub(crate) what: &'static str,
-    /// The TSDU under way.
+    /// The TSDU in progress.
     pub(crate) tsdu: Parts,
     /// What the contexts are about that this side proposed.
     contexts: BTreeMap<i64, Oid>,
@@ -132,7 +132,7 @@ impl Streams {
         self.flows.retain(|stream, _| stream.interface != interface || !matches!(stream.source, Endpoint::Channel(..)));
     }
 
-    /// Octets of the TSDUs under way.
+    /// Octets of the TSDUs in progress.
     pub(crate) fn tsdu_octets(&self) -> usize {
         self.flows.values().map(|flow| flow.tsdu.octets.len()).sum()
     }

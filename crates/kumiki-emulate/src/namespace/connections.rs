@@ -16,7 +16,7 @@ pub(super) const FILES: [&str; 2] = ["/proc/self/net/tcp", "/proc/self/net/tcp6"
 /// What is read at once, in octets.
 const PIECE: usize = 64 * 1024;
 
-/// States as `/proc/net/tcp` has them: a listener, and connections of which nothing is under way any more.
+/// States as `/proc/net/tcp` has them: a listener, and connections of which nothing is in flight any more.
 const LISTEN: &str = "0A";
 const OVER: [&str; 2] = ["06", "07"];
 

@@ -78,7 +78,7 @@ pub(super) fn hear(socket: impl AsFd) -> io::Result<Option<HandoverMessage>> {
     let Some((first, text)) = message.get(..len).and_then(<[u8]>::split_first) else {
         return Ok(None);
     };
-    let wrong = || io::Error::new(io::ErrorKind::InvalidData, "a message that nobody sends");
+    let wrong = || io::Error::new(io::ErrorKind::InvalidData, "an unexpected message");
     let kind = Kind::of(*first).ok_or_else(wrong)?;
     let text = String::from_utf8_lossy(text).into_owned();
     Ok(Some(HandoverMessage { kind, text, descriptor }))

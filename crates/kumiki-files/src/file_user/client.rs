@@ -267,7 +267,7 @@ impl InitiatingUser for Client {
 impl Client {
     /// What is being done.
     #[must_use]
-    pub fn under_way(&self) -> Option<String> {
+    pub fn in_progress(&self) -> Option<String> {
         self.run.as_ref().map(|run| run.operation.title())
     }
 
@@ -586,7 +586,7 @@ impl Client {
         run.offset += 1;
     }
 
-    /// Cancels the transfer under way.
+    /// Cancels the transfer in progress.
     fn cancel(&mut self, failure: Failure, out: &mut Vec<Action>) {
         let Some(run) = &mut self.run else {
             return;

@@ -61,7 +61,7 @@ fn remedy(failure: &Failure, operation: &Operation) -> Option<&'static str> {
             }
         }),
         // Nor are locks: the responder has its own.
-        (3008..=3010, _) => Some("somebody else may have it open: try again later"),
+        (3008..=3010, _) => Some("another user may have it open: try again later"),
         (3007, Operation::Remove { .. }) if NOT_EMPTY.iter().any(|it| words.contains(it)) => Some("empty it first"),
         // It has said why: nothing general is of more use.
         (3007, Operation::Remove { .. }) if !words.is_empty() => Some(""),

@@ -306,6 +306,6 @@ pub struct Progress {
     pub octets: u64,
     /// Data elements moved.
     pub elements: u64,
-    /// How many octets the operation under way will move, where the peer has said so.
+    /// How many octets the operation in progress will move, where the peer has said so.
     pub expected: Option<u64>,
 }

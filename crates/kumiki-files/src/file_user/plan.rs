@@ -86,7 +86,7 @@ impl Plan {
         self.ending
     }
 
-    /// Whether an operation may begin, where none is under way.
+    /// Whether an operation may begin, where none is in progress.
     pub(crate) const fn may_begin(&self) -> bool {
         self.stands() && !self.ending
     }

@@ -26,7 +26,7 @@ pub(super) enum TransferState {
     Cancelling,
 }
 
-/// An operation under way.
+/// An operation in progress.
 pub(super) struct Run {
     pub(super) operation: Operation,
     pub(super) stages: VecDeque<Stage>,

@@ -374,7 +374,7 @@ fn a_transfer_restarts_from_a_checkpoint() {
                     let restart = Restart { checkpoint_identifier: 2, ..Restart::default() };
                     let request = Fpdu::RestartRequest(Box::new(restart.clone()));
                     responder.on(Primitive::Pdu(request.clone()), today(), &mut guard, &mut Vec::new());
-                    // The service drops what is under way, and gives the room for it back.
+                    // The service drops what is in progress, and gives the room for it back.
                     let room = |it: &Action| matches!(it, Action::Data(_) | Action::Say(Primitive::Data(_)));
                     let dropped = wishes.iter().filter(|it| room(it)).count();
                     wishes.retain(|it| matches!(it, Action::Grant(_)));

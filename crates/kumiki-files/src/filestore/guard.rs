@@ -30,7 +30,7 @@ const KEPT: &str = "for a transfer that broke and is kept, to be gone on with";
 
 /// A user, for the journal.
 fn shown(user: &User) -> String {
-    if user.name.octets().is_empty() { "somebody without a name".to_owned() } else { user.name.to_string() }
+    if user.name.octets().is_empty() { "a user without a name".to_owned() } else { user.name.to_string() }
 }
 
 /// A file that a user has selected.

@@ -429,7 +429,7 @@ impl Ftam {
     }
 
     /// F-U-ABORT, or a refusal of what was offered, or the end of listening. Where the user has found the association
-    /// broken, F-P-ABORT: what is under way can be recovered then.
+    /// broken, F-P-ABORT: what is in progress can be recovered then.
     pub(super) fn abort(&mut self, own: Handle, reason: Reason, fpdu: Option<Fpdu>, cx: &mut Context<'_>) {
         if let Some(request) = self.entries.unlisten(own, reason.clone()) {
             self.refuse_offers(own, cx);

@@ -136,8 +136,8 @@ pub enum StateError {
     /// While a response is waited for.
     #[error("{0} before {1}")]
     Early(Kind, Kind),
-    /// A response that nobody waits for.
-    #[error("{0} that nobody asked for")]
+    /// A response without a command.
+    #[error("{0} without a request")]
     Unasked(Kind),
     /// A functional unit that was not agreed.
     #[error("{0} without the functional unit {1}")]

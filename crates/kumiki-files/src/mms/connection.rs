@@ -1,4 +1,4 @@
-//! One association: its variables, the services under way, and what waits to be sent.
+//! One association: its variables, the services in progress, and what waits to be sent.
 
 use kumiki_graph::Special;
 use kumiki_osi_service::presentation::PData;

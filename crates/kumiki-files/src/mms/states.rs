@@ -21,7 +21,7 @@ pub enum State {
     Released,
     /// conclude-Response is sent; the peer is to release.
     Agreed,
-    /// The release is under way, asked for or answered here.
+    /// The release is in progress, asked for or answered here.
     Ending,
 }
 

@@ -69,7 +69,7 @@ enum Phase {
     LookingAgain(Option<ServiceError>),
 }
 
-/// An operation under way.
+/// An operation in progress.
 struct Run {
     operation: Operation,
     phase: Phase,

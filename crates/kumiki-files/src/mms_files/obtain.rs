@@ -42,7 +42,7 @@ struct ObtainedFile {
     at: u64,
 }
 
-/// One under way.
+/// One in progress.
 #[derive(Debug)]
 pub(super) struct Obtain {
     invoke: u32,

@@ -115,7 +115,7 @@ pub struct Responder {
     frsms: BTreeMap<i32, Frsm>,
     next_frsm: i32,
     pub(super) obtaining: Option<Obtain>,
-    /// obtainFile requests that wait for the one under way.
+    /// obtainFile requests that wait for the one in progress.
     waiting: VecDeque<(u32, Request)>,
     /// Services that may be asked for.
     pub(super) credit: u32,
@@ -477,9 +477,9 @@ impl Responder {
 
     fn cancel(&mut self, invoke: u32, guard: &mut Guard, out: &mut Vec<Action>) {
         let waits = self.waiting.iter().any(|(it, _)| *it == invoke);
-        let under_way = self.obtaining.as_ref();
-        let under_way = under_way.filter(|it| it.can_be_cancelled());
-        let is_it = under_way.map(Obtain::invoke) == Some(invoke);
+        let in_progress = self.obtaining.as_ref();
+        let in_progress = in_progress.filter(|it| it.can_be_cancelled());
+        let is_it = in_progress.map(Obtain::invoke) == Some(invoke);
         if !waits && !is_it {
             let error = ServiceError::new(ErrorClass::CANCEL, 2);
             return out.push(Pdu::CancelError { invoke, error }.into());
@@ -498,7 +498,7 @@ impl Responder {
         }
     }
 
-    /// Begins with the next obtainFile, where none is under way.
+    /// Begins with the next obtainFile, where none is in progress.
     pub(super) fn go_on(&mut self, guard: &mut Guard, out: &mut Vec<Action>) {
         self.ask_on(out);
         while self.obtaining.is_none()

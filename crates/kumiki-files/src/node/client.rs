@@ -24,7 +24,7 @@ pub enum ClientRequest {
     Do(Operation),
     /// The association ends in order when the plan is done.
     End,
-    /// What is under way is cancelled, nothing else is done, and the association ends in order.
+    /// What is in progress is cancelled, nothing else is done, and the association ends in order.
     GiveUp,
     /// The association ends at once, for this reason.
     Abort(Failure),
@@ -53,10 +53,10 @@ pub trait InitiatingUser: Debug + Send + Sized + 'static {
     /// The same, to be changed.
     fn plan_mut(&mut self) -> &mut Plan;
 
-    /// Whether an operation is under way.
+    /// Whether an operation is in progress.
     fn is_busy(&self) -> bool;
 
-    /// Begins what is next, where nothing is under way.
+    /// Begins what is next, where nothing is in progress.
     fn go_on(&mut self, out: &mut Actions<Self>);
 
     /// Nothing more can be done, for this reason.
@@ -95,7 +95,7 @@ pub trait InitiatingUser: Debug + Send + Sized + 'static {
     /// The association is gone.
     fn on_aborted(&mut self, reason: Reason);
 
-    /// Gives up: ends a transfer under way, does nothing else of the plan, and ends in order.
+    /// Gives up: ends a transfer in progress, does nothing else of the plan, and ends in order.
     fn give_up(&mut self, out: &mut Actions<Self>);
 
     /// Ends the association at once.
@@ -110,7 +110,7 @@ pub trait InitiatingUser: Debug + Send + Sized + 'static {
         false
     }
 
-    /// Whether what is under way could go on on another association.
+    /// Whether what is in progress could go on on another association.
     fn can_go_on(&self) -> bool {
         false
     }
@@ -121,7 +121,7 @@ pub trait InitiatingUser: Debug + Send + Sized + 'static {
         self.end_all(why);
     }
 
-    /// Gives up, if another run can go on with what is under way: then the association is to be broken off, for what
+    /// Gives up, if another run can go on with what is in progress: then the association is to be broken off, for what
     /// ends in order is forgotten.
     fn breaks_off(&mut self) -> bool {
         false

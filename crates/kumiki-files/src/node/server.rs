@@ -213,7 +213,7 @@ impl<U: RespondingUser> FileServer<U> {
         self.door.stop(why);
     }
 
-    /// Whether what an association has under way is recovered by its user elsewhere, at another node that shares the
+    /// Whether what an association has in progress is recovered by its user elsewhere, at another node that shares the
     /// table: then the node is to be woken with [`WAKE`].
     pub fn is_claimed(&mut self) -> bool {
         !self.guard.claimed().is_empty()

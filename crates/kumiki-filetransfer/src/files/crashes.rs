@@ -209,7 +209,7 @@ fn run(work: &Work, disk: &Simulated) -> usize {
     acknowledged
 }
 
-/// What is there after a start is as it was after what was acknowledged, or after the step that was under way.
+/// What is there after a start is as it was after what was acknowledged, or after the step that was in progress.
 fn judge(work: &Work, disk: &Simulated, acknowledged: usize, how: &dyn Fn() -> String) {
     let root = open_root(disk, ".".as_ref()).unwrap();
     Quota::count(disk, &root, None).unwrap();
@@ -218,8 +218,8 @@ fn judge(work: &Work, disk: &Simulated, acknowledged: usize, how: &dyn Fn() -> S
         None => work.old,
         Some(step) => work.new[step],
     };
-    let under_way = work.new.get(acknowledged);
-    if there != files(before) && under_way.is_none_or(|after| there != files(after)) {
+    let in_progress = work.new.get(acknowledged);
+    if there != files(before) && in_progress.is_none_or(|after| there != files(after)) {
         let there: Vec<_> = there.keys().zip(there.values().map(|it| it.escape_ascii().to_string())).collect();
         panic!("{}: {}; {acknowledged} steps were acknowledged, and then there was {there:?}", work.name, how());
     }

@@ -293,7 +293,7 @@ impl<D: Disk> Part<D> {
         self.receipt.with(|it| (it.size, it.waits) = (size, true));
         self.finished = true;
         let sent = settler.send(whole);
-        sent.map_err(|_| io::Error::other("nobody puts it into its place"))?;
+        sent.map_err(|_| io::Error::other("the thread that moves it into place has ended"))?;
         Ok(true)
     }
 

@@ -1,11 +1,11 @@
 //! One association that we ask for, and what is done on it; another one where it breaks in a transfer that can be
 //! recovered.
 //!
-//! **Going on.** A connection is good for one association, so what was under way moves to the graph of another
+//! **Going on.** A connection is good for one association, so what was in progress moves to the graph of another
 //! connection, and sends F-RECOVER there. Before that it waits: a second, and twice as long each time that nothing
 //! stood in between, up to [`LONGEST_WAIT`]. Where F-RECOVER is refused it is started over.
 //!
-//! **Ending early.** Ctrl-C ends the transfer under way (by FTAM: F-CANCEL), and the association ends in order; a peer
+//! **Ending early.** Ctrl-C ends the transfer (by FTAM: F-CANCEL), and the association ends in order; a peer
 //! that does not answer within [`GRACE`] gets an abort. A peer of which nothing comes for [`Call::timeout`] while
 //! something is wanted of it is taken as gone.
 
@@ -77,7 +77,7 @@ pub trait Task {
         let _ = progress;
     }
 
-    /// What is under way has broken for this reason, and goes on on another connection after this time.
+    /// What is in progress has broken for this reason, and goes on on another connection after this time.
     fn broken(&mut self, title: &str, why: &Failure, wait: Duration) {
         let _ = (title, why, wait);
     }
@@ -289,7 +289,7 @@ impl Calling<'_> {
 
     /// Waits before another connection; none where that was given up.
     fn rest(&mut self, mut client: Box<Client>, wait: Duration) -> Option<Box<Client>> {
-        if let (Some(why), Some(title)) = (client.why_broken(), client.under_way()) {
+        if let (Some(why), Some(title)) = (client.why_broken(), client.in_progress()) {
             self.task.broken(&title, why, wait);
         }
         let until = self.clock.now() + wait;

@@ -224,7 +224,7 @@ struct OfAll(Arc<Mutex<Table>>);
 
 /// What is to be done where a file of passwords has nobody in it.
 const NOBODY: &str =
-    "the file of passwords has no user, so that nobody is let in; kumiki ftamd password NAME prints a line for it";
+    "the password file has no user, so nobody can log in; kumiki ftamd password NAME prints a line for it";
 
 /// Whether nobody at all can be let in.
 fn admits_nobody(passwords: &Passwords) -> bool {
@@ -543,7 +543,7 @@ impl Door {
     fn accept(&mut self, listener: &TcpListener, carrier: Carrier, say: &mut dyn FnMut(&str)) {
         for _ in 0..AT_ONCE {
             // Those whose place was given away may take a moment to go, and ring when they do.
-            self.is_crowded = self.serving.len() >= self.shared.daemon.limits.under_way();
+            self.is_crowded = self.serving.len() >= self.shared.daemon.limits.in_progress();
             if self.is_crowded {
                 return;
             }

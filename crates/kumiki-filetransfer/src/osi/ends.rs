@@ -100,7 +100,7 @@ pub(super) trait Server {
     fn last_end(&self) -> Option<&End>;
     /// All are to be aborted for this reason, at the next [`WAKE`](kumiki_files::node::WAKE).
     fn stop(&mut self, why: StoreError);
-    /// Whether something that was under way is to be given up, at the next [`WAKE`](kumiki_files::node::WAKE).
+    /// Whether something that was in progress is to be given up, at the next [`WAKE`](kumiki_files::node::WAKE).
     fn is_claimed(&mut self) -> bool;
 }
 

@@ -52,7 +52,7 @@ fn failure(code: Option<i64>, meaning: String, remedy: &str, transient: bool) ->
 /// What the operating system says of a connection that does not come about.
 fn refused(host: &Host, at: SocketAddr, why: Errno) -> Failure {
     let (what, remedy) = match why {
-        Errno::CONNREFUSED => ("nobody listens there", "check host and port, and whether a responder runs there"),
+        Errno::CONNREFUSED => ("connection refused", "check host and port, and whether a responder listens there"),
         Errno::TIMEDOUT => ("there is no answer", "check host and line, and firewalls between"),
         Errno::HOSTUNREACH | Errno::NETUNREACH => ("there is no way to it", "check the address and the network"),
         Errno::ACCESS | Errno::PERM => ("this machine does not let us", "check the firewall of this machine"),

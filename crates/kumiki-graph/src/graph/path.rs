@@ -8,7 +8,7 @@
 //! look at, and knows no other.
 //!
 //! It is the same way, without the stops: the layers' accounts and the steps are counted alike, and whoever takes the
-//! unit takes it at the same time. A path begins only where nothing else is under way, for then the unit would have
+//! unit takes it at the same time. A path begins only where nothing else is in flight, for then the unit would have
 //! been the next in any case; at a tap, or where a layer's work has a price, there is none.
 //!
 //! | Left out | a table at the device's edge that finds the topmost layer from the packet's headers in one step: each layer finds its own user, which for the layers here is a comparison or two |

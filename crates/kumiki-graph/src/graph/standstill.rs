@@ -12,7 +12,7 @@ use crate::under_way::Hop;
 const STEPS: u64 = 20_000_000;
 /// The bound is looked at each time that so many steps have been made.
 const LOOK: u64 = 1 << 16;
-/// So much may be under way in a task at once; it is a few hundred megabytes, and honest layers keep to their credit.
+/// So much may be in flight in a task at once; it is a few hundred megabytes, and honest layers keep to their credit.
 const UNDER_WAY: usize = 1 << 20;
 
 /// What follows from one input has no end, or none that is in sight: nodes answer each other at once, and time does not
@@ -34,7 +34,7 @@ impl fmt::Display for Standstill {
         let Self { at, steps, from, to } = self;
         write!(
             f,
-            "time stands still at {at}: {steps} steps have followed from one input, the last from `{from}` to `{to}`; layers there answer each other at once and for ever"
+            "livelock at {at}: {steps} steps have followed from one input, the last from `{from}` to `{to}`; layers there answer each other at once, without end"
         )
     }
 }

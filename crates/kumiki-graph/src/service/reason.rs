@@ -65,11 +65,11 @@ impl fmt::Display for NoPath {
             Self::Network => "no path to the peer's network",
             Self::Host => "no path to the peer",
             Self::Prohibited => "the path to the peer is prohibited",
-            Self::Unknown => "nobody on the path knows the peer",
+            Self::Unknown => "no node on the path knows the peer",
             Self::Isolated => "the network takes nothing from here",
             Self::SourceRoute => "the path that was said does not lead to the peer",
             Self::Protocol => "the peer has not the protocol",
-            Self::Malformed => "somebody on the path finds something wrong in what is sent",
+            Self::Malformed => "a node on the path has found a packet malformed",
         })
     }
 }

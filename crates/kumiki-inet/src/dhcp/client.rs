@@ -218,7 +218,7 @@ impl Client {
             let options = Options {
                 requested: Some(lease.address),
                 server: lease.server,
-                message: b"somebody else has it".to_vec(),
+                message: b"address in use".to_vec(),
                 ..self.options(Kind::Decline)
             };
             self.xid = rng.next_u32();

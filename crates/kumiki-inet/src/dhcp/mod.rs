@@ -299,7 +299,7 @@ impl Protocol for Dhcp {
             }
             Indication::Unit(unit) => self.receive(&unit, cx),
             Indication::Report(report) => self.report(&report, cx),
-            Indication::Aborted { .. } => cx.drop("somebody else has the port of DHCP's clients"),
+            Indication::Aborted { .. } => cx.drop("the port of DHCP's clients is in use"),
             Indication::Offered(_)
             | Indication::Data { .. }
             | Indication::Special { .. }

@@ -197,7 +197,7 @@ impl<F: Family> Ip<F> {
         if self.tell_of(&quoted, problem, error, cx) {
             self.counters.icmp_in_errors += 1;
         } else {
-            cx.drop("ICMP error for nobody");
+            cx.drop("ICMP error that matches no session");
         }
     }
 

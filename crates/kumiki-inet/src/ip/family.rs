@@ -302,9 +302,9 @@ impl Family for V4 {
         let outside = about.interface.is_some();
         let Header { source, destination, .. } = about.header;
         if outside && (is_martian(source) || ip.kind(source) == Some(Kind::Broadcast)) {
-            Some(("source that nobody can have", None))
+            Some(("invalid source address", None))
         } else if outside && (destination.is_loopback() || destination.octets().starts_with(&[0])) {
-            Some(("destination that nobody can have", None))
+            Some(("invalid destination address", None))
         } else if source_route::is_live(&about.header) {
             Some(("source route", Some(IcmpError::Unreachable(unreachable::SOURCE_ROUTE_FAILED))))
         } else {

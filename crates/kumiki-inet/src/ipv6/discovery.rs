@@ -221,7 +221,7 @@ impl Ip {
                 NeighbourAction::Solicit { target, to } => self.solicit(interface, target, to, cx),
                 NeighbourAction::Failed(packet) => {
                     self.state.counters.unresolved += 1;
-                    cx.drop("nobody answers for the next hop");
+                    cx.drop("no answer from the next hop");
                     self.unresolved(packet.data, cx);
                 }
                 NeighbourAction::Lost => {
@@ -452,7 +452,7 @@ impl Ip {
     /// Somebody else has an address that we were about to use.
     fn lose(&mut self, interface: usize, address: Ipv6Addr, cx: &mut Context<'_>) {
         self.state.counters.duplicates += 1;
-        cx.drop("an address of ours is somebody else's");
+        cx.drop("duplicate address: another node has one of ours");
         let own = self.ports.get_mut(interface).map(|port| &mut port.own);
         let mut own = own.into_iter().flatten();
         if let Some(own) = own.find(|it| it.address == address) {
@@ -478,7 +478,7 @@ impl Ip {
             // An address that has been in use for a while stays in use (RFC 4862 section 5.4.4).
             Some(AddressState::Ours) => {
                 self.state.counters.duplicates += 1;
-                return cx.drop("an address of ours is somebody else's");
+                return cx.drop("duplicate address: another node has one of ours");
             }
             Some(AddressState::Duplicate) => return,
             None => {}

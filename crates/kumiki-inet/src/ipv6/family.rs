@@ -295,7 +295,7 @@ impl Family for V6 {
     ) -> Result<(), &'static str> {
         let fits = data.len() <= MAX_PAYLOAD || data.meta().segment_size != 0;
         if !fits || outgoing.destination.is_unspecified() {
-            return Err("longer than a packet can be, or to nobody");
+            return Err("longer than a packet can be, or without a destination");
         }
         if outgoing.protocol == next_header::ICMPV6 {
             errors::add_addresses(data, source, outgoing.destination);
@@ -311,9 +311,9 @@ impl Family for V6 {
         let outside = about.interface.is_some();
         let Header { source, destination, .. } = about.header;
         if source.is_multicast() {
-            Some(("source that nobody can have", None))
+            Some(("invalid source address", None))
         } else if destination.is_unspecified() || outside && (scope(destination) <= 1 || source.is_loopback()) {
-            Some(("address that nobody can have", None))
+            Some(("invalid address", None))
         } else {
             None
         }

@@ -265,7 +265,7 @@ impl Encapsulation for Llc {
             }
             (function::XID | function::TEST, true) => {
                 self.answers.responses += 1;
-                cx.drop("response that nobody waits for");
+                cx.drop("response without a command");
                 Err(Dropped::Done)
             }
             _ => Err(Dropped::Malformed("LLC of another type")),

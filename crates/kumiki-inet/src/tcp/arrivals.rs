@@ -150,7 +150,7 @@ impl Tcp {
             return;
         };
         self.with(handle, cx, |session, ctx| {
-            // RFC 5927 section 4.1: only something under way can have met an error.
+            // RFC 5927 section 4.1: only something in flight can have met an error.
             if seq.lt(session.board.una()) || seq.geq(session.send.max) {
                 return;
             }

@@ -20,7 +20,7 @@
 //!
 //! # Sending
 //!
-//! The user gets credit for twice what may be under way, min(cwnd, the largest window offered): what is under way has
+//! The user gets credit for twice what may be in flight, min(cwnd, the largest window offered): what is in flight has
 //! to stay until it is acknowledged, and as much again is there to be sent then. After an idle time, when cwnd starts
 //! over, so does this.
 //!
@@ -245,7 +245,7 @@ impl Session {
         self.send.buffer = self.buffers.send.under(pressure);
     }
 
-    /// Twice what may be under way.
+    /// Twice what may be in flight.
     fn wanted_to_send(&self) -> u32 {
         let window = self.congestion.window().min(self.send.max_wnd.into());
         let wanted = u32::try_from(window.saturating_mul(2)).unwrap_or(u32::MAX);

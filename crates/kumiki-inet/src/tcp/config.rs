@@ -30,7 +30,7 @@ pub enum HalfWindow {
     Off,
     /// Where coalescing does not hold it back, as the RFC has it.
     Rfc,
-    /// Whatever is under way, as 4.3BSD has it.
+    /// Whatever is in flight, as 4.3BSD has it.
     Always,
 }
 

@@ -35,7 +35,7 @@ pub struct Counters {
     pub loss_probes: u64,
     /// Losses that a tail loss probe repaired by itself (section 7.4.2).
     pub probes_repaired: u64,
-    /// Reports of a link too narrow for what was under way.
+    /// Reports of a link too narrow for what was in flight.
     pub too_bigs: u64,
     /// Probes of the path sent (RFC 4821).
     pub path_probes: u64,
@@ -53,7 +53,7 @@ pub struct Counters {
     pub duplicate_acks: u64,
     /// Acknowledgments received of something new.
     pub new_acks: u64,
-    /// Octets that were under way when these came, all together. Divided by their number it is the window that was
+    /// Octets that were in flight when these came, all together. Divided by their number it is the window that was
     /// really used.
     pub flight_at_acks: u64,
     /// Segments with text in order that were acknowledged, by whichever segment.

@@ -86,7 +86,7 @@ impl Session {
     }
 
     /// A timer found nothing to do, so the connection has been quiet for as long as that takes, or what it waited for
-    /// came long ago: where nothing is under way, what is kept of that goes back. An idle connection takes half as much
+    /// came long ago: where nothing is in flight, what is kept of that goes back. An idle connection takes half as much
     /// memory then.
     fn give_room_back(&mut self) {
         if self.board.is_empty() && self.send.held() == 0 {

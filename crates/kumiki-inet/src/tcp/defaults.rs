@@ -244,7 +244,7 @@ pub const fn bsd43() -> Config {
         limited_transmit: false,
         // RFC 896.
         coalesce: Coalesce::Nagle,
-        // Assumed: at least half of the largest window goes whatever is under way.
+        // Assumed: at least half of the largest window goes whatever is in flight.
         half_window: HalfWindow::Always,
         // Assumed: the persist timer's least value serves as override timeout.
         override_timeout: Duration::from_secs(1),

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | Specification | none; delayed acknowledgments are those of RFC 9293 section 3.8.6.3 |
 //! | Kept back | an acknowledgment that only its timer sent, or data that went that way: from the last segment that it is for until it goes. What a second segment or the reading program's taking calls out was not kept back: they were waited for |
-//! | Waited for | where the acknowledgment was of all that was under way, and ended what held the sender. Where more is under way, what comes of it comes in time without the one that was kept back |
+//! | Waited for | where the acknowledgment was of all that was in flight, and ended what held the sender. Where more is in flight, what comes of it comes in time without the one that was kept back |
 //! | Short | less than [`SHORT`] is not written down: in a conversation each segment would be |
 //! | Left out | peers that are elsewhere: no segment tells how long it was kept back |
 //!
@@ -34,9 +34,9 @@ pub(super) struct Acknowledgments {
     kept: Vec<HeldAck>,
     /// The one that is being kept back: since when, and of what.
     keeping: Option<(Instant, Seq)>,
-    /// When one of all that was under way ended a wait, and of what it was, in order.
+    /// When one of all that was in flight ended a wait, and of what it was, in order.
     ended: Vec<(Instant, Seq)>,
-    /// One of all that was under way has come, and nobody has looked yet at what may be sent now.
+    /// One of all that was in flight has come, and nobody has looked yet at what may be sent now.
     emptied: Option<Seq>,
 }
 
@@ -56,7 +56,7 @@ impl Acknowledgments {
         }
     }
 
-    /// Nothing is under way any more, by an acknowledgment up to `ack` that came at `now`. The last segment had gone at
+    /// Nothing is in flight any more, by an acknowledgment up to `ack` that came at `now`. The last segment had gone at
     /// `sent`.
     pub(super) fn empty(&mut self, ack: Seq, sent: Instant, now: Instant) {
         self.emptied = (now.saturating_since(sent) >= SHORT).then_some(ack);
@@ -78,7 +78,7 @@ impl Acknowledgments {
     }
 
     /// From when until when between two times it waited for acknowledgments that `peer` kept back. `last`: up to where
-    /// all that was under way at `to` goes, where it waits then.
+    /// all that was in flight at `to` goes, where it waits then.
     pub(super) fn late(
         &self,
         peer: &Self,
@@ -89,7 +89,7 @@ impl Acknowledgments {
         let kept = peer.kept.get(first..).unwrap_or_default().iter().copied();
         let keeping = peer.keeping.map(|(since, ack)| HeldAck { since, sent: to, ack });
         let is_late = |kept: &HeldAck| {
-            // It is the first that comes after it went: what it is for had been all that was under way.
+            // It is the first that comes after it went: what it is for had been all that was in flight.
             let ended = self.ended.partition_point(|(at, _)| *at < kept.sent);
             self.ended.get(ended).map_or(last, |(_, ack)| Some(*ack)) == Some(kept.ack)
         };

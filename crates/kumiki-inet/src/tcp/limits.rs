@@ -9,7 +9,7 @@
 //! At any time one thing holds a connection, so the times add up to how long it has been there. A time-out is known
 //! only when it is over: all since the last segment that was sent or heard was waiting for it, whatever seemed to hold
 //! the connection meanwhile. One that has not come by the time that is asked for is known earlier: as soon as the
-//! answer to what is under way is overdue ([`super::rtt::Rtt::overdue`]), the wait since then is for the timer. So is
+//! answer to what is in flight is overdue ([`super::rtt::Rtt::overdue`]), the wait since then is for the timer. So is
 //! the wait for a tail loss probe that sent something again, which is known when that is acknowledged, a while later.
 //!
 //! Whether the user waits for an answer, and what of that time is a queue's ([`Limit::RoundTrip`], [`Limit::Queue`]),
@@ -28,7 +28,7 @@ pub enum Limit {
     Opening,
     /// The user has handed over nothing more, though it may.
     Application,
-    /// All that was handed over is under way, and the user waits for the answer.
+    /// All that was handed over is in flight, and the user waits for the answer.
     RoundTrip,
     /// The same, while something of it waits behind what others send in a queue on the way.
     Queue,
@@ -121,7 +121,7 @@ impl Limit {
     }
 }
 
-/// What is under way, and not answered so far.
+/// What is in flight, and not answered so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Unanswered {
     /// When something was last sent or heard.
@@ -165,7 +165,7 @@ pub struct Limits {
     /// What last changed the congestion window, and what had done so when its state was last kept for an undo.
     window: Limit,
     before: Limit,
-    /// What is under way since something was last heard.
+    /// What is in flight since something was last heard.
     unanswered: Option<Unanswered>,
     /// The last tail loss probe that sent something again, until it is known what became of it.
     probed: Option<Probed>,
@@ -232,7 +232,7 @@ impl Limits {
         self.probed
     }
 
-    /// All up to the end of the probe is acknowledged: by the answer to it (`is_answer`), or by one that was under way
+    /// All up to the end of the probe is acknowledged: by the answer to it (`is_answer`), or by one that was in flight
     /// before, so that nothing was waited for.
     pub(crate) fn probe_acknowledged(&mut self, is_answer: bool) {
         if let Some(probed) = self.probed.take().filter(|_| is_answer) {
@@ -264,12 +264,12 @@ impl Limits {
         self.changes.last().map_or(Limit::Opening, |(_, limit)| *limit)
     }
 
-    /// So much is under way.
+    /// So much is in flight.
     pub(super) const fn wait(&mut self, unanswered: Option<Unanswered>) {
         self.unanswered = unanswered;
     }
 
-    /// What is under way.
+    /// What is in flight.
     pub(super) const fn unanswered(&self) -> Option<Unanswered> {
         self.unanswered
     }

@@ -10,10 +10,10 @@
 //!
 //! # What a router says is believed at once
 //!
-//! It is believed of a segment that is under way and longer than what it says (RFC 5927 section 4.1, RFC 8201 section
+//! It is believed of a segment that is in flight and longer than what it says (RFC 5927 section 4.1, RFC 8201 section
 //! 4), and of no other. RFC 5927 section 7.2 would have a sender that has had longer segments acknowledged wait until
 //! that segment has timed out as well. That was weighed, and is left out. A forger who knows addresses and ports needs
-//! one guess in 2^32 / flight: 65,536 datagrams where 64 KiB are under way, a second of a fast line. What it gains is
+//! one guess in 2^32 / flight: 65,536 datagrams where 64 KiB are in flight, a second of a fast line. What it gains is
 //! bounded: segments of [`Config::min_path_mtu`] (552 octets, IPv6: 1280) for [`Config::path_mtu_raise`] (10 minutes)
 //! at the most. That is 7 % more headers than with 1460 octets, and nearly three times the packets; nothing is lost and
 //! nothing stands still. Waiting costs every connection on a path that truly narrows a retransmission time-out, the
@@ -26,7 +26,7 @@
 //! from then on, as Linux does. IPv6 has no router that may say so (RFC 8201 section 4).
 //!
 //! All that was too big goes again at once, and not one segment until acknowledgments arrive again (RFC 1191 section
-//! 6.4): as much was under way a moment before, and the congestion window stands.
+//! 6.4): as much was in flight a moment before, and the congestion window stands.
 
 use core::net::IpAddr;
 
@@ -89,7 +89,7 @@ struct Search {
     low: u32,
     /// search_high: may arrive.
     high: u32,
-    /// Under way.
+    /// In flight.
     probe: Option<Probe>,
     /// Nothing of the size `high` has failed yet: what the ends take most paths carry too.
     hopeful: bool,
@@ -321,7 +321,7 @@ impl Session {
         let edge = self.board.una() + self.send.wnd;
         let usable = u32::try_from(edge.distance_from(self.board.nxt())).unwrap_or(0);
         if usable < all || room(window) < octets.into() {
-            // The peer's window may be what holds back; where nothing is under way all of it is usable.
+            // The peer's window may be what holds back; where nothing is in flight all of it is usable.
             return Err(SendLimit::Congestion);
         }
         let start = self.board.nxt();
@@ -400,7 +400,7 @@ impl Session {
         true
     }
 
-    /// The retransmission timer has expired: a probe under way may be why (RFC 4821 section 7.6.3), and after several
+    /// The retransmission timer has expired: a probe in flight may be why (RFC 4821 section 7.6.3), and after several
     /// times the path may be a black hole for segments of this size (section 7.7).
     pub(crate) fn suspect_path(&mut self, ctx: &mut Ctx<'_, '_>) {
         let config = &ctx.shared.config;

@@ -3,9 +3,9 @@
 //! | | |
 //! |---|---|
 //! | Specification | RFC 7323 section 5.6, whose steps these are: first PAWS, then the prediction |
-//! | Predicted | in ESTABLISHED, where nothing is being made good, marked, urgent or searched for: a segment with no flag but ACK and PSH and no option but timestamps that is the next in sequence, and acknowledges all that is under way, if anything is |
+//! | Predicted | in ESTABLISHED, where nothing is being made good, marked, urgent or searched for: a segment with no flag but ACK and PSH and no option but timestamps that is the next in sequence, and acknowledges all that is in progress, if anything is |
 //! | Sent at once | data of one segment at most that nothing waits in front of, and for which windows and coalescing have room |
-//! | Left out | a batch of acknowledgments of parts of what is under way, as in bulk transfer: there a segment is a train of forty, and costs little as it is |
+//! | Left out | a batch of acknowledgments of parts of what is in flight, as in bulk transfer: there a segment is a train of forty, and costs little as it is |
 //!
 //! Nothing is decided here that is not decided elsewhere. What may be told apart by a peer, a counter or a record is
 //! the same with and without it ([`Config::header_prediction`](super::Config::header_prediction)), which the tests show
@@ -120,7 +120,7 @@ impl Session {
             && !(octets > 0 && self.is_out_of_memory(ctx))
     }
 
-    /// All that is under way is acknowledged, each octet by its only sending: the steps of `take_new_ack` that are left
+    /// All that is in flight is acknowledged, each octet by its only sending: the steps of `take_new_ack` that are left
     /// then.
     fn take_whole_ack(&mut self, ctx: &mut Ctx<'_, '_>) {
         let now = ctx.now();

@@ -112,7 +112,7 @@ pub struct Scoreboard {
     dup_thresh: u32,
     una: Seq,
     nxt: Seq,
-    under_way: OnDemand<UnderWay>,
+    in_flight: OnDemand<UnderWay>,
     /// Time tells of losses.
     by_time: bool,
     delivered: u64,
@@ -131,7 +131,7 @@ impl Scoreboard {
             dup_thresh: DUP_THRESH,
             una: iss,
             nxt: iss,
-            under_way: OnDemand::new(),
+            in_flight: OnDemand::new(),
             by_time: false,
             delivered: 0,
             order: 0,
@@ -142,7 +142,7 @@ impl Scoreboard {
     /// Gives back the memory of what is not outstanding any more, where nothing is.
     pub fn fit(&mut self) {
         if self.is_empty() {
-            self.under_way.clear();
+            self.in_flight.clear();
         }
     }
 
@@ -178,34 +178,34 @@ impl Scoreboard {
     #[must_use]
     pub fn pipe(&self) -> u32 {
         let pipe =
-            i64::from(self.flight()) - i64::from(self.under_way.tally.sacked) - i64::from(self.under_way.tally.lost)
-                + i64::from(self.under_way.tally.resent)
-                - self.under_way.left;
+            i64::from(self.flight()) - i64::from(self.in_flight.tally.sacked) - i64::from(self.in_flight.tally.lost)
+                + i64::from(self.in_flight.tally.resent)
+                - self.in_flight.left;
         u32::try_from(pipe.max(0)).unwrap_or(u32::MAX)
     }
 
     /// Octets SACKed above SND.UNA.
     #[must_use]
     pub fn sacked(&self) -> u32 {
-        self.under_way.tally.sacked
+        self.in_flight.tally.sacked
     }
 
     /// Octets taken for lost.
     #[must_use]
     pub fn lost(&self) -> u32 {
-        self.under_way.tally.lost
+        self.in_flight.tally.lost
     }
 
     /// Octets that were retransmitted and have not been told of.
     #[must_use]
     pub fn resent(&self) -> u32 {
-        self.under_way.tally.resent
+        self.in_flight.tally.resent
     }
 
     /// Octets lost of which nothing was retransmitted: what recovery still has to do.
     #[must_use]
     pub fn pending(&self) -> u32 {
-        self.under_way.tally.pending
+        self.in_flight.tally.pending
     }
 
     /// Octets that arrived at the receiver since the start.
@@ -228,14 +228,14 @@ impl Scoreboard {
 
     /// The records, in order of sequence numbers.
     pub fn records(&self) -> impl Iterator<Item = &Transmission> {
-        self.under_way.records.iter()
+        self.in_flight.records.iter()
     }
 
     /// The record that the sequence number `seq` is in, where that is outstanding.
     #[must_use]
     pub fn record_at(&self, seq: Seq) -> Option<&Transmission> {
         let outside = seq.lt(self.una) || seq.geq(self.nxt);
-        self.under_way.records.get(self.index_of(seq)).filter(|_| !outside)
+        self.in_flight.records.get(self.index_of(seq)).filter(|_| !outside)
     }
 
     /// `len` new octets (SYN and FIN count) were sent from SND.NXT on; `app_limited`: and there are no more to send.
@@ -252,14 +252,14 @@ impl Scoreboard {
         self.nxt = span.end;
         let order = self.order;
         self.order += 1;
-        let under_way = &mut *self.under_way;
+        let in_flight = &mut *self.in_flight;
         if is_first {
-            (under_way.marks, under_way.left, under_way.delivered_at) = (Marks::at(span.start), 0, now);
+            (in_flight.marks, in_flight.left, in_flight.delivered_at) = (Marks::at(span.start), 0, now);
         }
         if self.by_time {
-            under_way.timeline.push(order, now, span);
+            in_flight.timeline.push(order, now, span);
         }
-        under_way.records.push_back(Transmission {
+        in_flight.records.push_back(Transmission {
             span,
             first_sent: now,
             last_sent: now,
@@ -269,7 +269,7 @@ impl Scoreboard {
             lost: false,
             resent: false,
             delivered: self.delivered,
-            delivered_at: under_way.delivered_at,
+            delivered_at: in_flight.delivered_at,
             app_limited,
             counted: false,
         });
@@ -278,7 +278,7 @@ impl Scoreboard {
     /// `span` was retransmitted.
     pub fn on_retransmit(&mut self, span: Span, now: Instant) {
         self.resend(span, now, true);
-        if let Some(UnderWay { marks, .. }) = self.under_way.own() {
+        if let Some(UnderWay { marks, .. }) = self.in_flight.own() {
             marks.high_rxt = marks.high_rxt.max(span.end);
         }
     }
@@ -286,7 +286,7 @@ impl Scoreboard {
     /// `span` was retransmitted by rule 4 of NextSeg: HighRxt and pipe stay, and there is no other in this recovery.
     pub fn on_rescue(&mut self, span: Span, now: Instant) {
         self.resend(span, now, false);
-        if let Some(UnderWay { marks, .. }) = self.under_way.own() {
+        if let Some(UnderWay { marks, .. }) = self.in_flight.own() {
             marks.rescue_rxt = marks.recovery_point;
         }
     }
@@ -304,14 +304,14 @@ impl Scoreboard {
         }
         self.cut_at(span.start);
         self.cut_at(span.end);
-        let (delivered, delivered_at) = (self.delivered, self.under_way.delivered_at);
+        let (delivered, delivered_at) = (self.delivered, self.in_flight.delivered_at);
         let order = self.order;
         self.order += 1;
         if self.by_time {
-            self.under_way.timeline.push(order, now, span);
+            self.in_flight.timeline.push(order, now, span);
         }
         let mut index = self.index_of(span.start);
-        while let Some(record) = self.under_way.records.get(index)
+        while let Some(record) = self.in_flight.records.get(index)
             && record.span.start.lt(span.end)
         {
             self.change(index, |record| {
@@ -334,13 +334,13 @@ impl Scoreboard {
     /// The record that holds the octet at `seq`; the number of records for `nxt`.
     fn index_of(&self, seq: Seq) -> usize {
         let offset = self.offset(seq);
-        self.under_way.records.partition_point(|record| self.offset(record.span.end) <= offset)
+        self.in_flight.records.partition_point(|record| self.offset(record.span.end) <= offset)
     }
 
     /// Makes a record begin at `at`, which lies between `una` and `nxt`.
     fn cut_at(&mut self, at: Seq) {
         let index = self.index_of(at);
-        let UnderWay { records, tally, .. } = &mut *self.under_way;
+        let UnderWay { records, tally, .. } = &mut *self.in_flight;
         let Some(record) = records.get_mut(index) else {
             return;
         };
@@ -356,12 +356,12 @@ impl Scoreboard {
 
     /// Changes a record and all that is counted of it.
     fn change(&mut self, index: usize, change: impl FnOnce(&mut Transmission)) {
-        let under_way = &mut *self.under_way;
-        if let Some(record) = under_way.change(index, change)
+        let in_flight = &mut *self.in_flight;
+        if let Some(record) = in_flight.change(index, change)
             && record.is_pending()
         {
             let start = record.span.start;
-            under_way.marks.pending_from = under_way.marks.pending_from.min(start);
+            in_flight.marks.pending_from = in_flight.marks.pending_from.min(start);
         }
     }
 }

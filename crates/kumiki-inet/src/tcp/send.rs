@@ -37,7 +37,7 @@ pub(crate) enum SendLimit {
     Window,
     /// The congestion window is full.
     Congestion,
-    /// It is small, and something is under way.
+    /// It is small, and something is in flight.
     Coalesce,
     /// It is small compared with the peer's window.
     Silly,

@@ -328,7 +328,7 @@ impl Session {
         self.state = State::Established;
         self.timers.clear(Timer::Retransmit);
         if self.passive {
-            // Its SYN,ACK had no timer of the connection's that would find out that nothing is under way any more.
+            // Its SYN,ACK had no timer of the connection's that would find out that nothing is in flight any more.
             self.board.fit();
         }
         if self.unanswered > 0 {

@@ -1,4 +1,4 @@
-//! TIME-WAIT: both directions have ended, and old segments may still be under way.
+//! TIME-WAIT: both directions have ended, and old segments may still be in flight.
 //!
 //! | | |
 //! |---|---|

@@ -380,7 +380,7 @@ impl Session {
         self.timers.set(Timer::KeepAlive, at, ctx.cx);
     }
 
-    /// Asks an idle peer whether it is still there (MAY-5): nothing is under way, and nothing has been heard for as
+    /// Asks an idle peer whether it is still there (MAY-5): nothing is in flight, and nothing has been heard for as
     /// long as the user said (MUST-26, MUST-27).
     pub(super) fn on_keep_alive_timer(&mut self, ctx: &mut Ctx<'_, '_>) {
         let KeepAlive { idle, interval, count } = self.timeouts.unusual.keep_alive;

@@ -14,7 +14,7 @@ use super::segment::Segment;
 use super::send::Fin;
 use super::session::{Ctx, Session};
 
-/// What TCP tells the user of a session: urgent data is under way, and the user should take what comes without delay
+/// What TCP tells the user of a session: urgent data is in flight, and the user should take what comes without delay
 /// (RFC 9293 section 3.8.5).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct UrgentAhead {

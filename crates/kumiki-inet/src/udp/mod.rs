@@ -524,7 +524,7 @@ impl Protocol for Udp {
             Request::Abort { session, .. } => {
                 let _ = self.sockets.close(from, session);
             }
-            // Opens are confirmed at once, so the confirm is under way.
+            // Opens are confirmed at once, so the confirm is in flight.
             Request::Cancel { user } => {
                 if let Some(session) = self.sockets.called(from, user) {
                     let _ = self.sockets.close(from, session);

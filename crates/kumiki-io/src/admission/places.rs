@@ -48,7 +48,7 @@ pub struct Limits {
     pub percent: u8,
     /// So many strangers there are at most.
     pub full: usize,
-    /// So many more may be under way that have lost their place, and take a moment to go.
+    /// So many more may be in progress that have lost their place, and take a moment to go.
     pub going: usize,
     /// A stranger that has asked to be let in may take so long to become known, when another wants its place.
     pub min_begin: Duration,
@@ -71,9 +71,9 @@ impl Limits {
         }
     }
 
-    /// How many may be under way in all, before others wait until one has gone.
+    /// How many may be in progress in all, before others wait until one has gone.
     #[must_use]
-    pub const fn under_way(&self) -> usize {
+    pub const fn in_progress(&self) -> usize {
         self.known.saturating_add(self.full).saturating_add(self.going)
     }
 }

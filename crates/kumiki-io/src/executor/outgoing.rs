@@ -82,13 +82,13 @@ impl<C: Clock> Executor<C> {
     /// Lets `unit` go by `plug`: straight into a medium, where nothing else is on its way.
     fn send_frame(&mut self, plug: Plug, unit: Unit) {
         match plug {
-            Plug::Port(element, port) if self.under_way.is_empty() => {
+            Plug::Port(element, port) if self.in_flight.is_empty() => {
                 if let Some(medium) = self.media.get_mut(element.0) {
                     medium.element.offer(self.media_time, port, unit, &mut self.outlet);
                     self.collect(element.0);
                 }
             }
-            Plug::Port(..) | Plug::Device(..) | Plug::Link(_) | Plug::Real(_) => self.under_way.push_back((plug, unit)),
+            Plug::Port(..) | Plug::Device(..) | Plug::Link(_) | Plug::Real(_) => self.in_flight.push_back((plug, unit)),
         }
     }
 
@@ -104,7 +104,7 @@ impl<C: Clock> Executor<C> {
     /// nothing is on its way there.
     fn send_train(&mut self, plug: Plug, data: Message, address: Address) {
         let medium = match plug {
-            Plug::Port(element, port) if self.under_way.is_empty() => {
+            Plug::Port(element, port) if self.in_flight.is_empty() => {
                 let medium = self.media.get_mut(element.0);
                 medium.map(|medium| (medium, element.0, port))
             }
@@ -121,15 +121,15 @@ impl<C: Clock> Executor<C> {
         } else {
             offload::cut(data, |data| {
                 let unit = Unit::Frame { data, address };
-                self.under_way.push_back((plug, unit));
+                self.in_flight.push_back((plug, unit));
             })
         };
         self.counters.not_frames += u64::from(!cut);
     }
 
-    /// Brings everything that is under way where it goes, and what that sets off in the media.
+    /// Brings everything that is in flight where it goes, and what that sets off in the media.
     pub(super) fn carry(&mut self) {
-        while let Some((plug, unit)) = self.under_way.pop_front() {
+        while let Some((plug, unit)) = self.in_flight.pop_front() {
             match plug {
                 Plug::Device(graph, device) => {
                     if let Some(host) = self.hosts.get_mut(graph.0) {

@@ -486,7 +486,7 @@ pub fn clear(path: &Path) -> io::Result<()> {
         // Of any other answer, such as that it is of another kind or of another user, somebody may be there.
         Ok(_) => match UnixStream::connect(path) {
             Err(why) if why.kind() == io::ErrorKind::ConnectionRefused => std::fs::remove_file(path),
-            _ => in_use("somebody listens there already"),
+            _ => in_use("another program listens there already"),
         },
     }
 }

@@ -102,7 +102,7 @@ fn a_listener_has_one_peer_after_the_other() {
         assert!(matches!(next(&mut line), Arrival::Down));
     }
     let error = Line::open(&Opening::Listen(path.clone()), false);
-    assert!(error.unwrap_err().to_string().contains("somebody listens"));
+    assert!(error.unwrap_err().to_string().contains("another program listens"));
     drop(line);
     assert!(!path.exists());
 }
@@ -113,13 +113,13 @@ fn only_a_socket_that_nobody_has_makes_room_for_another() {
     let error = || listen_at(&path).unwrap_err().to_string();
     // One of another kind is somebody's as well, and is left in its place.
     let datagrams = UnixDatagram::bind(&path).unwrap();
-    assert!(error().contains("somebody listens"), "{}", error());
+    assert!(error().contains("another program listens"), "{}", error());
     let peer = UnixDatagram::unbound().unwrap();
     peer.connect(&path).unwrap();
     drop(datagrams);
     drop(listen_at(&path).unwrap());
     let listener = listen_at(&path).unwrap();
-    assert!(error().contains("somebody listens"), "{}", error());
+    assert!(error().contains("another program listens"), "{}", error());
     drop(listener);
     std::fs::remove_file(&path).unwrap();
     std::fs::write(&path, "text").unwrap();

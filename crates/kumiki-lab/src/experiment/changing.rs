@@ -57,7 +57,7 @@ pub struct LineUpdate {
     pub propagation: Option<Duration>,
     /// What waits for it. What waits already stays.
     pub discipline: Option<Box<dyn Discipline>>,
-    /// What goes wrong on it: units that are under way keep their fate.
+    /// What goes wrong on it: units that are in flight keep their fate.
     pub impairment: Impairment,
 }
 

@@ -245,7 +245,9 @@ fn never_connected(
     let silent = matches!(reason, None | Some(Reason::TimedOut));
     let why = match reason {
         Some(Reason::Unreachable(NoPath::Host)) => {
-            format!("{host} called {peer}, and nobody answers for that address, or for a router on the way to it{gone}")
+            format!(
+                "{host} called {peer}, and no host answers for that address, or for a router on the way to it{gone}"
+            )
         }
         Some(Reason::Unreachable(_)) => format!("{host} has no route to {peer}"),
         Some(why) if silent => format!("{host} called {peer}: {why}{gone}"),
@@ -254,7 +256,7 @@ fn never_connected(
         None if calls.iter().all(|call| call.called.is_none_or(|called| called >= end)) => {
             format!("{host} was not to call {peer} before the end")
         }
-        None => format!("{host} called {peer}, and nobody answered until the end{gone}"),
+        None => format!("{host} called {peer}, and there was no answer until the end{gone}"),
     };
     Some(Unconnected { why, silent })
 }

@@ -50,7 +50,7 @@ pub struct Flow {
     pub opened: bool,
     /// What its sender did, where it is a connection of TCP; of exchanges both ends, which both send.
     pub sender: Option<Sender>,
-    /// How long its datagrams were under way, where it is made of them.
+    /// How long its datagrams were in flight, where it is made of them.
     pub delays: Option<Times>,
     /// How long its exchanges took, where it is made of them.
     pub exchanges: Option<Times>,

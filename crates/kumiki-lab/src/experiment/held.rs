@@ -4,7 +4,7 @@
 //! |---|---|
 //! | Specification | none |
 //! | Of a connection | what its sender says ([`Record::spans`]) |
-//! | Of exchanges, and of files that are asked for | both ends write: the one that has something to send says what holds it. Where neither has, everything is under way, and the program waits for its answer; or it pauses, which it says itself |
+//! | Of exchanges, and of files that are asked for | both ends write: the one that has something to send says what holds it. Where neither has, everything is in flight, and the program waits for its answer; or it pauses, which it says itself |
 //! | A queue | while something of an exchange waits behind what others send, that is what its round trips wait for, and not how many of them it takes |
 //!
 //! At any time one thing holds a connection, so the times add up to how long it was there.

@@ -99,8 +99,8 @@ pub struct LoadResult {
     pub away: Vec<String>,
     /// Whether it is of echoes of which none was ever answered.
     pub unanswered: bool,
-    /// So many datagrams may be under way at the end and have been sent while measuring, where none was before.
-    under_way: u64,
+    /// So many datagrams may be in flight at the end and have been sent while measuring, where none was before.
+    in_flight: u64,
     /// What became of the echoes that left while measuring, where the load is made of them.
     pub echoes: Option<Echoes>,
     /// The round trips of these; of all loads together where none is of TCP.

@@ -45,7 +45,7 @@ impl core::fmt::Display for Units {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let Self { sent, received, left_before, lost, duplicated, reordered, playing } = self;
         match (sent, received, lost) {
-            // They may all be under way.
+            // They may all be in flight.
             (1.., 0, 0) => write!(f, "{datagrams} sent, none received", datagrams = counted(*sent, "datagram"))?,
             _ => {
                 write!(f, "{datagrams} sent, {received} received", datagrams = counted(*sent, "datagram"))?;
@@ -134,7 +134,7 @@ impl Units {
 }
 
 /// Datagrams of `load` that left while it was measured, that nothing has overtaken and that are lost all the same:
-/// their reader has heard nothing for longer than it ever did, and longer than one was ever under way; or nothing at
+/// their reader has heard nothing for longer than it ever did, and longer than one was ever in flight; or nothing at
 /// all, a second and more after the first was sent. Where nothing was heard, what waits in media may be all of it, and
 /// is not lost.
 fn unheard(world: &World, hosts: &BTreeMap<String, HostId>, load: &Load) -> u64 {

@@ -7,7 +7,7 @@ use super::measure::Measured;
 /// The window of the connections of a writer, as it was used.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct WindowUse {
-    /// W_eff: the octets under way when acknowledgments came, on average. Only whole segments are.
+    /// W_eff: the octets in flight when acknowledgments came, on average. Only whole segments are.
     pub octets: f64,
     /// How long a segment waited at the reader for its acknowledgment, on average, in milliseconds.
     pub wait_ms: f64,

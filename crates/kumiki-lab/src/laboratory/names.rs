@@ -365,7 +365,7 @@ define.value = "goodput_mbps"
         assert!(*half > 0.0 && drawn.contains(&format!("{half:.2}")), "{half} {drawn}");
     }
 
-    /// Echoes that are all under way at the end tell nothing, and are no failure.
+    /// Echoes that are all in flight at the end tell nothing, and are no failure.
     #[test]
     fn a_value_that_a_run_lacks_leaves_its_rows() {
         let text = LINE

@@ -237,7 +237,7 @@ impl<'s, 'a> Descent<'s, 'a> {
 fn unknown_layer(node: &str, kind: &str) -> String {
     if kind == "x25_switch" {
         return format!(
-            "`{node}`, a node of kind `x25_switch`, has nobody above it, and what it adds is nothing: packets are put together and cut again for each of its ports; expected a ladder for one of these links, from a host that writes"
+            "`{node}`, a node of kind `x25_switch`, has no user above it, and adds nothing: packets are put together and cut again for each of its ports; expected a ladder for one of these links, from a host that writes"
         );
     }
     format!(

@@ -23,7 +23,7 @@ use kumiki_media::{self as medium, Framed};
 /// to the one that reads, or a quantity cannot be read.
 pub fn of_load(scenario: &Scenario, load: &Workload) -> Result<Ladder, String> {
     let topology = Topology::of(scenario);
-    let (from, to) = load.pairs().next().ok_or("nobody writes")?;
+    let (from, to) = load.pairs().next().ok_or("no load writes")?;
     slowest(of_pair(scenario, load, &topology, ((from, to), Carried::Data), None)?, from)
 }
 
@@ -37,7 +37,7 @@ pub fn of_counted(scenario: &Scenario, load: &Workload) -> Result<Ladder, String
         return of_load(scenario, load);
     };
     let topology = Topology::of(scenario);
-    let (from, to) = load.pairs().next().ok_or("nobody asks")?;
+    let (from, to) = load.pairs().next().ok_or("no load asks")?;
     slowest(of_pair(scenario, load, &topology, ((to, from), Carried::Answers), calls.answer)?, to)
 }
 
@@ -46,7 +46,7 @@ fn slowest(ladders: Vec<(Direction<'_>, Ladder)>, from: &str) -> Result<Ladder, 
     slowest.ok_or_else(|| format!("no line ends on a device of `{from}`"))
 }
 
-/// What is under way on a line.
+/// What is in flight on a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Carried {
     /// What writers write.
@@ -84,7 +84,7 @@ pub struct PathLine {
 /// As [`of_load`].
 pub fn lines(scenario: &Scenario, load: &Workload) -> Result<Vec<PathLine>, String> {
     let topology = Topology::of(scenario);
-    let pair = load.pairs().next().ok_or("nobody writes")?;
+    let pair = load.pairs().next().ok_or("no load writes")?;
     let lines = on_way(scenario, load, &topology, pair)?;
     let told = |(direction, line): (Direction<'_>, PathLine)| PathLine {
         from: sender(scenario, direction).map(str::to_owned),

@@ -16,7 +16,7 @@ pub(super) struct ProgressLine {
     last: Option<Duration>,
     /// What is known of each group of steps.
     groups: BTreeMap<usize, Group>,
-    /// How many steps are under way at a time.
+    /// How many steps are in progress at a time.
     jobs: usize,
     /// The estimate that was told last, and when it was made.
     told: Option<(Duration, Duration)>,
@@ -69,7 +69,7 @@ impl ProgressLine {
         what.clone_into(&mut self.doing);
     }
 
-    /// Steps with these costs are all there are, so many of them under way at a time.
+    /// Steps with these costs are all there are, so many of them in progress at a time.
     pub(super) fn foresee(&mut self, costs: impl IntoIterator<Item = Cost>, jobs: usize) {
         self.groups.clear();
         self.jobs = jobs.max(1);
@@ -233,7 +233,7 @@ mod tests {
         assert_eq!(course.last_line(seconds(125)), "sweep: 55 done in 2 min 5 s");
     }
 
-    /// Of four steps of 10 s two were done before; two are under way at a time.
+    /// Of four steps of 10 s two were done before; two are in progress at a time.
     #[test]
     fn what_was_done_before_tells_how_long_the_rest_takes() {
         let cost = Cost { group: 0, weight: 5.0 };

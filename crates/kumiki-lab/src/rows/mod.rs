@@ -133,7 +133,7 @@ pub struct Row {
     /// The longest time in which nothing came, in seconds.
     pub longest_gap_s: Option<f64>,
     /// Of datagrams and echoes that were sent while measured, those that were lost, in per cent; of echoes that are
-    /// under way at the end nothing is known.
+    /// in flight at the end nothing is known.
     pub lost_percent: Option<f64>,
     /// What the bound named by `bound_by` allows, in 10^6 bit/s.
     pub limit_mbps: Option<f64>,
@@ -154,7 +154,7 @@ pub struct Row {
     /// Round trips that TCP measured, in milliseconds: `min`, `mean` and `max`, which are exact, and `p50`, `p95`,
     /// `p99`, to 1 %.
     pub round_trip_ms: BTreeMap<String, f64>,
-    /// How long datagrams were under way from program to program, in milliseconds, the same.
+    /// How long datagrams were in flight from program to program, in milliseconds, the same.
     pub delay_ms: BTreeMap<String, f64>,
     /// How many flows came to their end, or how many exchanges, where the load is made of them.
     pub completions: Option<u64>,

@@ -52,7 +52,7 @@ pub struct Event {
     #[key(is = "true or false", default = "as before", example = "false")]
     pub up: Option<bool>,
     /// Of a line of the medium `point-to-point`, its rate, or those of what the first of its `ends` sends and of what
-    /// the second does; with 0 b/s it stands still, and what comes waits.
+    /// the second does; with 0 b/s nothing is sent, and what comes waits.
     #[key(is = "a rate, or a list of two", default = "as before", example = "[\"5 Mb/s\", \"500 kb/s\"]")]
     pub rate: Option<Rates>,
     /// Of a line with frames, its propagation, one way.
@@ -115,7 +115,7 @@ pub enum Rates {
 }
 
 /// What a rate of a line can be set to while it runs.
-const RATES: &str = "0 b/s, with which the line stands still, or 1 b/s to 1000 Tb/s";
+const RATES: &str = "0 b/s, with which nothing is sent, or 1 b/s to 1000 Tb/s";
 
 impl Rates {
     fn read(&self) -> Result<[u64; 2], ConfigError> {

@@ -295,7 +295,7 @@ impl Column {
         match self.key {
             "loss" if self.times == 1.0 => "0 to 100 %",
             "loss" => "a part of one, 0 to 1, or a head with a unit: loss (%)",
-            "rate" => "0, with which the line stands still, or 1 b/s to 1000 Tb/s",
+            "rate" => "0, with which nothing is sent, or 1 b/s to 1000 Tb/s",
             _ => "a time that is not negative, below 500 years",
         }
     }
@@ -440,7 +440,7 @@ mod tests {
              stands in the head, or behind every value",
             "line.csv:4: 3 fields below 4 heads; expected one for each head",
             "line.csv:5: a time that is not behind that of the line before; expected times in order",
-            "line.csv:5: -5 is no rate; expected 0, with which the line stands still, or 1 b/s to 1000 Tb/s",
+            "line.csv:5: -5 is no rate; expected 0, with which nothing is sent, or 1 b/s to 1000 Tb/s",
             "line.csv:5: column 3 (delay (ms)) = \"0,3\": not a number; expected a point in the place of the comma",
             "line.csv:6: column 1 (at (s)) = \"NaN\": not a number; expected a number such as 93.5, with a point; its unit \
              stands in the head, or behind every value",

@@ -119,7 +119,7 @@ impl Real {
         let given = [run.is_some(), tun.is_some(), tap.is_some(), frames.is_some(), serial.is_some(), *gateway];
         let given = given.into_iter().filter(|it| *it).count();
         if given != 1 {
-            let problem = if given == 0 { "nobody" } else { "more than one" };
+            let problem = if given == 0 { "no kind of host" } else { "more than one" };
             return Err(ConfigError::new(problem).expected("one of run, tun, tap, frames, serial and gateway"));
         }
         if self.run.as_ref().is_some_and(HostProgram::is_empty) {

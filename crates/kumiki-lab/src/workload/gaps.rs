@@ -7,7 +7,7 @@ use kumiki_graph::{Duration, Instant};
 pub struct Gaps {
     /// Of all.
     pub longest: Duration,
-    /// Of those that are measured, and of the one that was under way when that began, what was left of it.
+    /// Of those that are measured, and of the one that was in flight when that began, what was left of it.
     pub measured: Duration,
     from: Instant,
 }

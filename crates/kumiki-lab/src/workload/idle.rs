@@ -20,7 +20,7 @@ impl Protocol for Idle {
     }
 
     fn push(&mut self, _: Above, _: Request, cx: &mut Context<'_>) {
-        cx.drop("nobody stands above a program");
+        cx.drop("a program has no user");
     }
 
     fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {

@@ -48,10 +48,10 @@ pub struct Echoes {
     /// Answered.
     pub answered: u64,
     /// Not answered so far, and on its way for all that is known: see [`Ping::echoes_by`].
-    pub under_way: u64,
-    /// Neither answered nor under way, and no error was told of it.
+    pub in_flight: u64,
+    /// Neither answered nor in flight, and no error was told of it.
     pub lost: u64,
-    /// How many of those that are neither answered nor under way left while their way was not there.
+    /// How many of those that are neither answered nor in flight left while their way was not there.
     pub left_in_vain: u64,
     /// Answered more than once, or not to be told whose answer it is.
     pub stray: u64,
@@ -73,8 +73,8 @@ pub struct Echoes {
 impl core::fmt::Display for Echoes {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         write!(f, "{} echoes asked for, {} answered", self.sent, self.answered)?;
-        if self.under_way > 0 {
-            write!(f, ", {} in flight", self.under_way)?;
+        if self.in_flight > 0 {
+            write!(f, ", {} in flight", self.in_flight)?;
         }
         if self.lost > 0 {
             write!(f, ", {} lost", self.lost)?;
@@ -96,7 +96,7 @@ impl core::ops::AddAssign for Echoes {
     fn add_assign(&mut self, other: Self) {
         self.sent += other.sent;
         self.answered += other.answered;
-        self.under_way += other.under_way;
+        self.in_flight += other.in_flight;
         self.lost += other.lost;
         self.left_in_vain += other.left_in_vain;
         self.stray += other.stray;
@@ -123,7 +123,7 @@ impl Echoes {
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a printed figure needs no more than 53 bits")]
     pub fn lost_share(&self) -> Option<f64> {
-        let known = self.sent.saturating_sub(self.under_way);
+        let known = self.sent.saturating_sub(self.in_flight);
         (known > 0).then(|| known.saturating_sub(self.answered) as f64 / known as f64)
     }
 
@@ -213,10 +213,10 @@ impl Ping {
         self.echoes
     }
 
-    /// What by `now` became of those that are measured, with what of them is under way and what is lost. Lost is what
+    /// What by `now` became of those that are measured, with what of them is in flight and what is lost. Lost is what
     /// has no answer and was overtaken, by more than any was that was answered all the same; what left when its way had
     /// gone; and what is out for longer than the longest round trip, or than a second where none has been. While its
-    /// way stands still no time passes for what waits there, and no more is under way than waits.
+    /// way stands still no time passes for what waits there, and no more is in flight than waits.
     #[must_use]
     pub fn echoes_by(&self, now: Instant, way: &EchoPath) -> Echoes {
         let most = self.echoes.max.unwrap_or(Duration::from_secs(1));
@@ -235,10 +235,10 @@ impl Ping {
         let (out, lost): (Vec<Instant>, Vec<Instant>) =
             self.open.values().filter(|left| self.is_measured(**left)).partition(|left| may_come(left));
         let waits = if way.still_since.is_some() { way.waiting } else { u64::MAX };
-        let under_way = (out.len() as u64).min(waits);
-        let beyond = out.len() as u64 - under_way;
+        let in_flight = (out.len() as u64).min(waits);
+        let beyond = out.len() as u64 - in_flight;
         Echoes {
-            under_way,
+            in_flight,
             lost: (lost.len() as u64 + beyond).saturating_sub(self.measured.errors),
             silence: self.silence_by(now),
             left_in_vain: lost.iter().filter(|left| is_in_vain(left)).count() as u64 + beyond,

@@ -6,7 +6,7 @@
 //! | Specification | netperf's `TCP_RR` with sizes of its own for each response; a request begins with the length of the response, [`HEADER_LEN`] octets, most significant first |
 //! | Above | nothing |
 //! | Below | a stream |
-//! | Left out | several requests under way on one connection; pages of a modelled memory |
+//! | Left out | several requests in flight on one connection; pages of a modelled memory |
 
 use kumiki_graph::{
     Above, Address, Below, Context, Duration, Handle, Indication, Instant, Protocol, Quality, Reason, Request, Service,

@@ -169,7 +169,7 @@ impl UdpSink {
         self.sent_before = sent_before;
     }
 
-    /// How long each unit was under way, in the order of [`UdpSink::received`], duplicates not among them.
+    /// How long each unit was in flight, in the order of [`UdpSink::received`], duplicates not among them.
     pub fn delays(&self) -> impl Iterator<Item = &Times> {
         self.sessions.iter().map(|session| &session.delays)
     }

@@ -154,7 +154,7 @@ fn segments_that_overlap_in_every_way_leave_other_connections_their_rate_and_fil
 #[test]
 fn shrinking_windows_leave_other_connections_their_rate_and_draw_little() {
     for version in BOTH {
-        // Open by a few segments, then closed over what is under way, then by an octet; nothing is ever acknowledged.
+        // Open by a few segments, then closed over what is in flight, then by an octet; nothing is ever acknowledged.
         let windows = |k| ([20_000, 0, 1, 3000, 700, 0, 65_535, 2][k as usize % 8], false);
         let kept = harmless(version, Takers::new(version, 1000, windows), 0, 8192 * KIB);
         assert!(kept.sent < 6000, "{kept:?}");

@@ -30,7 +30,7 @@ fn bounds(rows: &[Row]) -> Vec<&str> {
     rows.iter().map(|row| row.bound_by.as_str()).collect()
 }
 
-/// The end that answers has something under way and gives it up; the one that asks waits, and never hears of it.
+/// The end that answers has something in flight and gives it up; the one that asks waits, and never hears of it.
 #[test]
 fn calls_that_the_other_end_gives_up_are_aborted() {
     let call = "kind = \"rpc\", from = \"a\", to = \"b\", message = \"100 B\", response = \"20 kB\", sessions = 2";
@@ -163,7 +163,7 @@ fn a_load_without_a_connection_has_rows() {
     for kind in ["kind = \"netperf\"", "kind = \"ttcp\", count = 5", "kind = \"rpc\"", "kind = \"rpc\", count = 5"] {
         let load = format!("load.t = {{ {kind}, from = \"a\", to = \"b\", message = \"1000 B\" }}");
         for (seconds, bound, why) in
-            [(6, "opening", "nobody answered until the end"), (300, "aborted", "the peer stopped answering")]
+            [(6, "opening", "there was no answer until the end"), (300, "aborted", "the peer stopped answering")]
         {
             let alone = outcome(&load, down, seconds);
             assert_eq!(bounds(&alone.rows), [bound; 3], "{kind}");
@@ -190,8 +190,9 @@ fn loads_that_do_not_end_say_which_line_or_host_was_missing() {
         let load = format!("load.t = {{ {kind}, from = \"a\", to = \"b\", message = \"1000 B\" }}");
         for (event, why) in [(down, line), (&off("b", "0 s"), power)] {
             let failed = outcome(&load, event, 6).failed.unwrap();
-            let words =
-                format!("no connection was established: a called 10.0.0.2, and nobody answered until the end: {why}");
+            let words = format!(
+                "no connection was established: a called 10.0.0.2, and there was no answer until the end: {why}"
+            );
             assert!(failed.starts_with(&words), "{kind}: {failed}");
         }
         // Given up before that, so what is missing later is not why.
@@ -210,8 +211,7 @@ load.t = { kind = "ttcp", from = "a", to = "b", message = "1000 B", count = 9 }
 run.duration = "5 s"
 "#;
     let failed = Laboratory::default().run(&point(&parse(text), &[])).unwrap().failed.unwrap();
-    let words =
-        "nobody answered until the end: link.line lost everything toward a from 0 s on; expected that it loses less";
+    let words = "there was no answer until the end: link.line lost everything toward a from 0 s on; expected that it loses less";
     assert!(failed.contains(words), "{failed}");
     // Begun, and cut off.
     for (kind, what) in [

@@ -56,10 +56,10 @@ fn echoes_that_found_no_room_are_lost_and_not_under_way() {
     // The longest round trip is more than 6 s. What leaves last is on its way.
     let (back, drops) = echoes(&format!("{}, {}", rate("3 s", "0 b/s"), rate("9 s", "5 Mb/s")));
     assert!((100..120).contains(&drops), "{drops}");
-    assert_eq!((back.lost, back.under_way, back.answered), (drops, 1, back.sent - drops - 1), "{back}");
+    assert_eq!((back.lost, back.in_flight, back.answered), (drops, 1, back.sent - drops - 1), "{back}");
     // What waits on a line that stands still has not been lost, however long that is.
     let (still, drops) = echoes(&rate("3 s", "0 b/s"));
-    assert_eq!((still.lost, still.under_way), (drops, 10), "{still}");
+    assert_eq!((still.lost, still.in_flight), (drops, 10), "{still}");
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn echoes_that_leave_when_their_way_has_gone_are_lost() {
         let (lossy, _) = echoes(&format!("{{ at = \"{at}\", link = \"line\", loss = \"100 %\" }}"));
         let (off, _) = echoes(&format!("{{ at = \"{at}\", host = \"b\", up = false }}"));
         for (echoes, what) in [(gone, "down"), (lossy, "lossy"), (off, "off")] {
-            assert_eq!(echoes.under_way, 0, "{at} {what}: {echoes}");
+            assert_eq!(echoes.in_flight, 0, "{at} {what}: {echoes}");
             assert_eq!(echoes.lost, echoes.sent - echoes.answered, "{at} {what}: {echoes}");
         }
     }
@@ -80,7 +80,7 @@ fn echoes_that_overtake_each_other_are_not_lost() {
     let text = text(&PING.replace("50 ms", "2 ms"), "").replace("queue_frames = 10", "impair.jitter = \"60 ms\"");
     let echoes = run(&parse(&text), &[], 1, &Options::default()).measured.total.echoes.unwrap();
     assert_eq!(echoes.lost, 0, "{echoes}");
-    assert!(echoes.under_way > 10, "{echoes}");
+    assert!(echoes.in_flight > 10, "{echoes}");
 }
 
 /// A line that others fill while it is there is not what echoes and datagrams lack that leave when it is not.

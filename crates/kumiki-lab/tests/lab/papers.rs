@@ -430,7 +430,7 @@ fn a_stream_is_late_where_windows_are_longer_than_its_playout_delay() {
     let (received, late, ..) = media(&["window=16 KiB", "sessions=15", "load.video.playout=10 ms"]);
     assert!(late > received / 2, "{late} of {received}");
     // What is counted by sequence numbers of 16 bits (RFC 3550) and by those of the lab is the same, but for what was
-    // under way when the measurement began: of that the lab counts no loss. Some 700 packets leave in 300 ms, and their
+    // in flight when the measurement began: of that the lab counts no loss. Some 700 packets leave in 300 ms, and their
     // way takes some 2 ms.
     let (received, _, lost, units, missing) = media(&["window=16 KiB", "sessions=4", "link.two.impair={loss=0.001}"]);
     assert_eq!(received, units);

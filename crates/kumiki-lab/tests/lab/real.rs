@@ -273,7 +273,7 @@ message = \"8 KiB\"
 fn what_cannot_be_is_refused_with_its_place() {
     for (line, says) in [
         ("real = { tap = \"k0\" }", "on l0 stands no layer `eth`"),
-        ("real = {}", "host.a.real: nobody; expected one of run, tun, tap, frames, serial and gateway"),
+        ("real = {}", "host.a.real: no kind of host; expected one of run, tun, tap, frames, serial and gateway"),
         (
             "real = { run = \"true\", gateway = true }",
             "more than one; expected one of run, tun, tap, frames, serial and gateway",

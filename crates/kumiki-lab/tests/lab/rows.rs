@@ -653,7 +653,7 @@ fn what_a_line_allows_is_of_the_very_time_that_is_measured() {
     assert!((slower.octets as f64 * 8e-6 - allowed).abs() < segments, "{allowed} {slower:?}");
 }
 
-/// Datagrams of three times what the line carries, of which `p0` are under way when it changes after 3 s.
+/// Datagrams of three times what the line carries, of which `p0` are in flight when it changes after 3 s.
 const SHORTER: &str = r#"
 title = "A way that changes"
 host.a.graph = ["ip", "l0"]

@@ -113,7 +113,7 @@ impl Pace {
                 clock.ends(self.next_free.saturating_sub(1))
             }
             Carrier::Synchronous { rate, .. } => {
-                // Whole flags fill the time in which nobody sends; a frame waits for the end of the one under way.
+                // Whole flags fill the time in which nobody sends; a frame waits for the end of the one in flight.
                 let since = at.saturating_since(Instant::ZERO);
                 let idle = rate.bits_in(since).saturating_sub(self.next_free);
                 let mut first = self.next_free + idle.next_multiple_of(8);

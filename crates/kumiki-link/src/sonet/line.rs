@@ -1,7 +1,7 @@
 //! One direction of a section: a transmitter, what happens to its octets on the way, a receiver, and the frames that it
 //! finds.
 //!
-//! Nothing is kept of what is under way. The octets that a receiver has by now are made only now, as the sender would
+//! Nothing is kept of what is in flight. The octets that a receiver has by now are made only now, as the sender would
 //! have made them: what was to be sent is known by then, and so is what its own receiver had found when each frame
 //! began.
 

@@ -34,7 +34,7 @@ const BACK: u8 = 2;
 pub enum ReceiverEvent<'a> {
     /// The next octets of payload.
     Payload(&'a [u8]),
-    /// No payload comes from here on, until some does: what was under way in it is lost.
+    /// No payload comes from here on, until some does: what was in flight in it is lost.
     Interrupted,
     /// A defect has been found, or is gone.
     Defect {
@@ -528,7 +528,7 @@ impl Receiver {
             Action::Begin(pointer) => {
                 self.counters.new_pointers += 1;
                 self.phase = self.size.phase_behind_h3(pointer);
-                // As the sender does: what was under way in the old place is given up.
+                // As the sender does: what was in flight in the old place is given up.
                 self.b3 = Bip8::new();
                 if self.b3_before.is_none() {
                     self.b3_whole = false;

@@ -101,11 +101,11 @@ pub struct Section {
     config: SectionConfig,
     sending: [Sending; 2],
     lines: [Line; 2],
-    /// When the frames that are under way arrive, by direction.
+    /// When the frames that are in flight arrive, by direction.
     flight: [VecDeque<Instant>; 2],
     /// Frames of the line of which is known what they tell.
     told: u64,
-    /// When to look at the ends next, whatever is under way.
+    /// When to look at the ends next, whatever is in flight.
     watch: Option<Instant>,
     strangers: u64,
 }

@@ -230,7 +230,7 @@ impl Transmitter {
             }
             let (row, column) = (self.at / self.size.row, self.at % self.size.row);
             if self.jumps && row == place::H3.row && column == self.size.overhead {
-                // What was under way in the old place is given up.
+                // What was in flight in the old place is given up.
                 self.phase = self.size.phase_behind_h3(self.pointer);
                 self.b3 = Bip8::new();
             }

@@ -60,7 +60,7 @@ pub(super) fn stack() -> io::Result<Stack> {
 }
 
 fn of_simulation() -> io::Error {
-    let why = "a simulation stands still while a thread waits: there `kumiki_net::TcpStream` and the others are used";
+    let why = "a simulation does not run while a thread waits: in one, use `kumiki_net::TcpStream` and the others";
     io::Error::new(io::ErrorKind::Unsupported, why)
 }
 

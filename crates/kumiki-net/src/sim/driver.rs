@@ -159,9 +159,7 @@ pub(super) async fn drive(net: &Net, idle: &Idle, limit: Instant) -> SimError {
         rounds = if now == last { rounds + 1 } else { 0 };
         last = now;
         if rounds >= ROUNDS {
-            let text = format!(
-                "time stands still at {now}: tasks go on for ever at this instant, each time that another has answered"
-            );
+            let text = format!("livelock at {now}: tasks wake each other at this instant, without end");
             return SimError::Standstill(text);
         }
         net.step(now, &mut rung);

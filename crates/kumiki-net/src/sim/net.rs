@@ -348,7 +348,7 @@ impl Net {
         }
     }
 
-    /// From now on nothing gets from any of `one` to any of `other`, nor back. What is under way arrives.
+    /// From now on nothing gets from any of `one` to any of `other`, nor back. What is in flight arrives.
     ///
     /// # Panics
     /// Where one of them is of another network, and where there is no host of a name; so do the others of this kind.

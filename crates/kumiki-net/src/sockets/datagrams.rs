@@ -292,7 +292,7 @@ impl Datagrams {
         })?;
         let port = self.port_for(to)?;
         if to.port() == 0 {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "nobody is at port 0"));
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "nothing can be sent to port 0"));
         }
         if octets.len() > MOST {
             return Err(error::Errno::MessageSize.into());

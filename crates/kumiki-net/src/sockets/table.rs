@@ -256,7 +256,7 @@ impl Table {
             return Err(io::Error::new(io::ErrorKind::NetworkUnreachable, format!("{to} is many, and TCP is of two")));
         }
         if to.port() == 0 {
-            return Err(io::Error::new(io::ErrorKind::ConnectionRefused, "nobody can listen at port 0"));
+            return Err(io::Error::new(io::ErrorKind::ConnectionRefused, "nothing can listen on port 0"));
         }
         let below = if to.is_ipv4() { self.layers.tcp } else { self.layers.tcp_v6 };
         let below = below.ok_or_else(|| no_such_version(to))?;

@@ -256,7 +256,7 @@ pub struct OpenRequest {
     pub define_contexts: Option<Vec<Oid>>,
     /// How transfers follow each other.
     pub degree_of_overlap: Option<DegreeOfOverlap>,
-    /// Transfers under way at most.
+    /// Transfers in progress at most.
     pub transfer_window: Option<i64>,
 }
 
@@ -300,7 +300,7 @@ pub struct OpenResponse {
     pub presentation_action: bool,
     /// How transfers follow each other.
     pub degree_of_overlap: Option<DegreeOfOverlap>,
-    /// Transfers under way at most.
+    /// Transfers in progress at most.
     pub transfer_window: Option<i64>,
 }
 

@@ -28,7 +28,7 @@ impl Session {
     /// A TSDU: one SPDU, or some that are concatenated.
     pub(super) fn came(&mut self, own: Handle, tsdu: Message, cx: &mut Context<'_>) {
         if self.connection(own).is_none() {
-            return cx.drop("a TSDU of nobody's connection");
+            return cx.drop("a TSDU of no connection");
         }
         // A peer that still sends has not fallen silent.
         let waits = |it: &Connection| matches!(it.ends.state, State::WaitDisconnect | State::WaitResyncAck);

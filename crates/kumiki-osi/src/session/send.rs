@@ -12,7 +12,7 @@ use kumiki_wire::osi::session::{Abort, Enclosed, Enclosure, Spdu, transport};
 use super::connection::Collision;
 use super::*;
 
-/// So many SPDUs may wait for transport before the peer's wait, too. No protocol above has as many under way.
+/// So many SPDUs may wait for transport before the peer's wait, too. No protocol above has as many in progress.
 pub(super) const MOST_WAITING: usize = 256;
 
 /// What waits for room.

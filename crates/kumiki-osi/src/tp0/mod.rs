@@ -11,7 +11,7 @@
 //! *beyond the standard* and needs a peer that knows. We propose [`Config::tpdu_size`] and beside it, to peers that
 //! know X.224 of 1993, [`Config::preferred_size`]. We take whatever a caller proposes, up to our own two.
 //!
-//! **Ending.** Class 0 has no release: the network connection ends, and what is under way may be lost. Who wants an
+//! **Ending.** Class 0 has no release: the network connection ends, and what is in progress may be lost. Who wants an
 //! orderly end agrees on it above. A DR on an open connection is taken as an end, though the standard has none there:
 //! ISODE sends it before it closes.
 //!

@@ -94,7 +94,7 @@ impl Tp0 {
     /// A message of the network: one TPDU.
     pub(super) fn came(&mut self, own: Handle, mut data: Message, end: bool, cx: &mut Context<'_>) {
         let Some(connection) = self.connection(own) else {
-            return cx.drop("a TPDU of nobody's connection");
+            return cx.drop("a TPDU of no connection");
         };
         connection.owed += 1;
         // The network hands up the parts of a message as they come; a TPDU is one message.

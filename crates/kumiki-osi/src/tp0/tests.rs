@@ -533,7 +533,7 @@ fn whom_a_listener_has_not_answered_hears_that_it_has_gone() {
     let provider = pair.offered();
     pair.say(1, Request::Cancel { user: LISTENER });
     pair.exchange();
-    let aborted = "aborted: transport: nobody is attached to the transport selector (reason 2)";
+    let aborted = "aborted: transport: no user is attached to the transport selector (reason 2)";
     assert_eq!(pair.heard(0), [aborted]);
     pair.answer(provider);
     assert_eq!(pair.heard(1), ["aborted: there is no such session"]);

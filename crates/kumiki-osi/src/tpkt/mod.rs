@@ -449,7 +449,7 @@ impl Tpkt {
 
     fn came(&mut self, own: Handle, data: Message, cx: &mut Context<'_>) {
         let Some(Entry::Connection(connection)) = self.entries.get(own) else {
-            return cx.drop("octets for nobody");
+            return cx.drop("octets without a user");
         };
         connection.owed += data.len() as u64;
         // Who closes takes what comes and looks at none of it.

@@ -149,7 +149,7 @@ fn who_leaves_does_not_wait_without_end_for_a_peer_that_reads_nothing() {
     let tpkt = it.bench.graph.protocol::<Tpkt>(node).unwrap();
     assert_eq!(tpkt.entries.len(), 0);
     it.bench.octets(it.device, b"x");
-    assert_eq!(it.bench.drops("pipe", "octets for nobody"), 1);
+    assert_eq!(it.bench.drops("pipe", "octets without a user"), 1);
 }
 
 #[test]

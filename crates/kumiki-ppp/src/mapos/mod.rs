@@ -300,7 +300,7 @@ impl Mapos {
     fn unresolved(&mut self, datagrams: usize, cx: &mut Context<'_>) {
         for _ in 0..datagrams {
             self.counters.unresolved += 1;
-            cx.drop("nobody knows the next hop");
+            cx.drop("no address for the next hop");
         }
     }
 

@@ -384,7 +384,7 @@ pub enum ConfigError {
     Fcs(u8),
     /// Somebody must say who they are, and nobody may come in.
     #[error(
-        "auth asks the peer who it is, and secrets is empty: nobody could come in; name who may, with their secret"
+        "auth asks the peer who it is, and secrets is empty, so no peer could authenticate: list those that may, with their secrets"
     )]
     NobodyMayComeIn,
     /// A name or secret is too long or, for secrets, empty.

@@ -430,7 +430,7 @@ impl Protocol for PppDaemon {
     }
 
     fn push(&mut self, _: Above, _: Request, cx: &mut Context<'_>) {
-        cx.drop("nobody is above the PPP daemon");
+        cx.drop("the PPP daemon has no user");
     }
 
     fn pop(&mut self, _: Below, indication: Indication, cx: &mut Context<'_>) {

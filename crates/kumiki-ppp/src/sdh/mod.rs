@@ -35,7 +35,7 @@
 //! 5. A protocol that both may have, such as 0021, IPv4: it is PPP's while PPP passes it, and MAPOS's otherwise. A PPP
 //!    peer sends none before it has sent the Configure-Ack that opens our NCP too. The PPP driver says by
 //!    [`LinkManage::Pass`] when it passes one. While it does, our own frames of that protocol to all nodes are refused:
-//!    the peer would take them for PPP's. When PPP has closed, what it sent before may still be under way; for
+//!    the peer would take them for PPP's. When PPP has closed, what it sent before may still be in flight; for
 //!    [`Config::ppp_timeout`] the protocol stays PPP's, which discards it.
 //!
 //! With addresses of 16 bits `FF 03` cannot begin a frame of MAPOS, for the last bit of the first octet is 0 there; all

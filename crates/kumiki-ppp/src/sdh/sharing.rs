@@ -36,7 +36,7 @@ impl Sharing {
         self.ppp.is_some() && !self.users.is_empty()
     }
 
-    /// PPP says whether it passes `protocol`. Where the line is not `up`, nothing of it is under way.
+    /// PPP says whether it passes `protocol`. Where the line is not `up`, nothing of it is in flight.
     pub(super) fn pass(&mut self, protocol: u16, pass: bool, up: bool, now: Instant) {
         let was = self.claims.iter().any(|it| it.protocol == protocol);
         self.claims.retain(|it| it.protocol != protocol && it.until.is_none_or(|until| now < until));
@@ -49,7 +49,7 @@ impl Sharing {
         }
     }
 
-    /// The line is down, so nothing is under way any more.
+    /// The line is down, so nothing is in flight any more.
     pub(super) fn cut(&mut self) {
         self.claims.retain(|it| it.until.is_none());
     }

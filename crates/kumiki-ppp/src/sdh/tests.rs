@@ -301,7 +301,7 @@ fn ppp_and_mapos_share_a_line_by_the_rule() {
     let mapos = driver.mapos;
     for passing in [false, true, false] {
         driver.pass(daemon, passing);
-        // What PPP has sent before it closed is no longer under way.
+        // What PPP has sent before it closed is no longer in flight.
         driver.bench.pass(Duration::from_secs(3));
         for (octets, before, after) in SHARED {
             driver.receive(octets);
@@ -328,7 +328,7 @@ fn what_ppp_sent_before_it_closed_does_not_become_mapos() {
     driver.bench.pass(Duration::from_millis(1));
     driver.receive("ff030021 45");
     assert_eq!(users.map(|user| driver.heard(user).len()), [1, 0, 0]);
-    // Behind a loss of signal nothing is under way.
+    // Behind a loss of signal nothing is in flight.
     driver.pass(daemon, true);
     driver.report(Report::Down);
     driver.report(Report::Up);

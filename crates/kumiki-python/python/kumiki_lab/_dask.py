@@ -55,11 +55,11 @@ class _Queue:
         self._cost_done += sum(self._costs[place] for place in places)
         self._seconds_done += seconds
 
-    def left_s(self, under_way: Sequence[int]) -> float | None:
+    def left_s(self, in_flight: Sequence[int]) -> float | None:
         """How many seconds of one thread are left."""
         if self._cost_done <= 0:
             return None
-        left = sum(self._costs[place] for places in (self._places, under_way) for place in places)
+        left = sum(self._costs[place] for places in (self._places, in_flight) for place in places)
         return left * self._seconds_done / self._cost_done
 
     def batch(self, threads: int) -> list[int]:
@@ -94,7 +94,7 @@ def spread(
     digest = job.digest()
     queue = _Queue(missing, [point.cost for point in all_points])
     done = len(all_points) - len(missing)
-    under_way: dict[Any, list[int]] = {}
+    in_flight: dict[Any, list[int]] = {}
     # With these workers were lost. Dask blames whatever a worker had before it, so that they may be guilty of nothing: at the end each is run alone.
     suspects: deque[int] = deque()
     is_alone = False
@@ -102,16 +102,16 @@ def spread(
 
     def hand_out(places: list[int]) -> None:
         future = client.submit(points, state, digest, places, pure=False)
-        under_way[future] = places
+        in_flight[future] = places
         ended.add(future)
 
     def fill() -> int:
         nonlocal is_alone
         # Workers come and go.
         threads: int = max(1, sum(client.nthreads().values()))
-        while len(under_way) < _AHEAD * threads and (batch := queue.batch(threads)):
+        while len(in_flight) < _AHEAD * threads and (batch := queue.batch(threads)):
             hand_out(batch)
-        if not under_way and suspects:
+        if not in_flight and suspects:
             is_alone = True
             hand_out([suspects.popleft()])
         return threads
@@ -119,7 +119,7 @@ def spread(
     try:
         fill()
         for future in ended:
-            places = under_way.pop(future)
+            places = in_flight.pop(future)
             seconds = 0.0
             try:
                 text, files, seconds = future.result()
@@ -136,9 +136,9 @@ def spread(
             threads = fill()
             done += len(places)
             if hear is not None:
-                left_s = queue.left_s([place for places in under_way.values() for place in places])
+                left_s = queue.left_s([place for places in in_flight.values() for place in places])
                 hear(done, len(all_points), all_points[places[-1]].label, None if left_s is None else left_s / threads)
     finally:
         # Where something has ended this, nobody waits for them.
-        if under_way:
-            client.cancel(list(under_way))
+        if in_flight:
+            client.cancel(list(in_flight))

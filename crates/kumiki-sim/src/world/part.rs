@@ -116,7 +116,7 @@ pub(super) struct Part {
     listed: Vec<u32>,
     pub(super) queue: Queue,
     pub(super) now: Instant,
-    pub(super) under_way: VecDeque<(Plug, Unit)>,
+    pub(super) in_flight: VecDeque<(Plug, Unit)>,
     pub(super) left: VecDeque<(usize, Instant, Unit)>,
     pub(super) outlet: Outlet,
     handed_down: VecDeque<(DeviceId, Unit)>,
@@ -140,7 +140,7 @@ impl Default for Part {
             listed: Vec::new(),
             queue: Queue::default(),
             now: Instant::ZERO,
-            under_way: VecDeque::new(),
+            in_flight: VecDeque::new(),
             left: VecDeque::new(),
             outlet: Outlet::default(),
             handed_down: VecDeque::new(),
@@ -253,7 +253,7 @@ impl Part {
             while let Some((device, unit)) = self.handed_down.pop_front() {
                 let plug = slot.wires.get(device.0).copied().flatten();
                 match plug {
-                    Some(plug) => self.under_way.push_back((plug, unit)),
+                    Some(plug) => self.in_flight.push_back((plug, unit)),
                     None => self.unplugged += 1,
                 }
                 if !matches!(plug, Some(Plug::Port(..))) {
@@ -288,7 +288,7 @@ impl Part {
         };
         while let Some((port, unit)) = self.outlet.take() {
             match medium.wires.get(port).copied().flatten() {
-                Some(plug) => self.under_way.push_back((plug, unit)),
+                Some(plug) => self.in_flight.push_back((plug, unit)),
                 None => self.unplugged += 1,
             }
         }
@@ -304,10 +304,10 @@ impl Part {
         }
     }
 
-    /// Brings everything that is under way where it goes, and what that sets off in turn.
+    /// Brings everything that is in flight where it goes, and what that sets off in turn.
     pub(super) fn carry(&mut self) {
         while self.standstill.is_none()
-            && let Some((plug, unit)) = self.under_way.pop_front()
+            && let Some((plug, unit)) = self.in_flight.pop_front()
         {
             match plug {
                 Plug::Device(host, device) => {

@@ -337,7 +337,7 @@ impl fmt::Display for Apdu {
             Self::Abort(abort) => f.write_str(match abort.source {
                 source::USER => " by the user",
                 source::PROVIDER => " by association control",
-                _ => " by nobody that X.227 defines",
+                _ => " by a source that X.227 does not define",
             })?,
         }
         for one in self.information() {

@@ -118,7 +118,7 @@ pub mod reason {
         match code {
             NOT_SPECIFIED => "no reason given",
             CONGESTION => "congestion at the access point",
-            NOT_ATTACHED => "nobody is attached to the transport selector",
+            NOT_ATTACHED => "no user is attached to the transport selector",
             ADDRESS_UNKNOWN => "transport selector unknown",
             NORMAL => "normal disconnect by the session entity",
             REMOTE_CONGESTION => "the transport entity is congested",

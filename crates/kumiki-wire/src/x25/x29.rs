@@ -149,7 +149,7 @@ pub enum Message {
     Invitation,
     /// Set these; without any, all as they were at first.
     Set(Vec<Pair>),
-    /// A break; with parameter 8 and value 1, what is still under way to the sender is thrown away until it says
+    /// A break; with parameter 8 and value 1, what is still in progress to the sender is thrown away until it says
     /// otherwise.
     Break(Vec<Pair>),
     /// Tell the values of these; without any, of all.

@@ -17,7 +17,7 @@
 //! # Reset
 //!
 //! SABM in information transfer resets the link, whoever sends it: the user is told by `Reset` and answers it, what was
-//! under way may be lost, and credit starts over. We reset when the peer rejects a frame (FRMR), and when nothing is
+//! in progress may be lost, and credit starts over. We reset when the peer rejects a frame (FRMR), and when nothing is
 //! acknowledged after N2 tries.
 //!
 //! # Data

@@ -180,7 +180,7 @@ enum Item {
     Message { octets: Vec<u8>, packets: u32, is_long: bool },
 }
 
-/// A PAD message under way.
+/// A PAD message in progress.
 #[derive(Debug, Default)]
 struct Partial {
     octets: Vec<u8>,
@@ -242,7 +242,7 @@ pub struct Pad {
     calls: u32,
     /// Typed, and not yet looked at.
     typed: VecDeque<u8>,
-    /// The command under way, and whether it is too long to be one.
+    /// The command in progress, and whether it is too long to be one.
     line: Vec<u8>,
     is_long: bool,
     /// Data that has not been forwarded.

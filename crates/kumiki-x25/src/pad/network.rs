@@ -365,7 +365,7 @@ impl Pad {
         }
     }
 
-    /// All that was under way is gone, and what was to be thrown away with it (X.29 clause 3.4).
+    /// All that was in progress is gone, and what was to be thrown away with it (X.29 clause 3.4).
     fn empty(&mut self) {
         self.outgoing.clear();
         self.incoming.clear();

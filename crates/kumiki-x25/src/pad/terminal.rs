@@ -303,7 +303,7 @@ impl Pad {
         }
     }
 
-    /// The command under way is none.
+    /// The command in progress is none.
     pub(super) fn drop_line(&mut self) {
         self.line.clear();
         self.is_long = false;
@@ -516,7 +516,7 @@ impl Pad {
 
     // Editing.
 
-    /// Whether a character edits the command (`true`) or the data under way, and was dealt with.
+    /// Whether a character edits the command (`true`) or the data in progress, and was dealt with.
     fn edit(&mut self, octet: u8, command: bool) -> bool {
         let is = |pad: &Self, parameter| {
             let character = pad.of(parameter);
@@ -577,8 +577,8 @@ fn is_secret(line: &[u8]) -> bool {
     if text.first().is_some_and(u8::is_ascii_alphabetic) {
         // The facilities reach to the first hyphen, whatever else it may be part of.
         let Some(hyphen) = text.iter().position(|octet| *octet == b'-') else {
-            let under_way = text.rsplit(|octet| *octet == b',').next();
-            return under_way.is_some_and(|it| it.first() == Some(&b'N'));
+            let in_progress = text.rsplit(|octet| *octet == b',').next();
+            return in_progress.is_some_and(|it| it.first() == Some(&b'N'));
         };
         rest = text.get(hyphen + 1..).unwrap_or_default();
     }

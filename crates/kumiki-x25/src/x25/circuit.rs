@@ -100,7 +100,7 @@ struct Variables {
     unanswered_interrupt: bool,
 }
 
-/// The most interrupts that wait for the one under way.
+/// The most interrupts that wait for the one in progress.
 const MOST_INTERRUPTS: usize = 16;
 
 /// A virtual circuit.
@@ -230,7 +230,7 @@ impl Circuit {
         self.grant(cx);
     }
 
-    /// Whatever was under way is gone.
+    /// Whatever was in progress is gone.
     pub(super) fn empty(&mut self, cx: &mut Context<'_>) {
         for timer in [Timer::Status, Timer::Window, Timer::Interrupt, Timer::Reject] {
             self.stop(timer, cx);
@@ -635,7 +635,7 @@ impl Circuit {
         Ok(())
     }
 
-    /// The user sends an interrupt; one that is under way goes first.
+    /// The user sends an interrupt; one that is in progress goes first.
     pub(super) fn on_interrupt_request(&mut self, data: Message, config: &Config, cx: &mut Context<'_>) {
         if !self.flows() {
             return cx.drop("interrupt on a channel that is not ready");

@@ -334,7 +334,7 @@ impl X25 {
             }
             R::Ready => {
                 self.counters.errors += 1;
-                cx.drop("restart confirmed that nobody asked for");
+                cx.drop("restart confirmed without a request");
                 let cause = self.own_cause(own, cause::RESTART_LOCAL);
                 let why = self.breach(diagnostic::R1);
                 self.restart(own, (cause, diagnostic::R1), why, cx);

@@ -50,7 +50,7 @@ pub(super) struct Half {
     queue: VecDeque<RelayedData>,
     /// An interrupt that waits for the end of a reset.
     interrupt: Option<Message>,
-    /// A reset that is to follow the one under way: of a permanent circuit, each says something.
+    /// A reset that is to follow the one in progress: of a permanent circuit, each says something.
     next_reset: Option<x25::PacketCause>,
     /// Octets that have come by it.
     pub(super) octets: u64,

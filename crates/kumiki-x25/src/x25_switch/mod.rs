@@ -450,7 +450,7 @@ impl Protocol for Switch {
     }
 
     fn push(&mut self, _: Above, _: Request, cx: &mut Context<'_>) {
-        cx.drop("nobody stands on a switch");
+        cx.drop("a switch has no users");
     }
 
     fn pop(&mut self, from: Below, indication: Indication, cx: &mut Context<'_>) {

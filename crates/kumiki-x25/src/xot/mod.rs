@@ -20,7 +20,7 @@
 //! is not set up a second time: that is refused as *configuration mismatch* (17), as RFC 1613 section 6.5 allows.
 //!
 //! Where both ends set one up at once, that section leaves a choice: take the peer's set-up, or refuse it and try again
-//! after a random time. Which of them is decided by names, so that one connection results: of two set-ups under way the
+//! after a random time. Which of them is decided by names, so that one connection results: of two that are set up the
 //! one stands whose initiator's end, interface (without case) and then channel, is the lesser; the other end takes that
 //! and ends its own. Where only the peer's is as far as that, it is taken. Two ends of the same name both refuse.
 //!
@@ -566,7 +566,7 @@ impl Xot {
 
     fn came(&mut self, own: Handle, data: Message, cx: &mut Context<'_>) {
         let Some(connection) = self.connection(own) else {
-            return cx.drop("octets for nobody");
+            return cx.drop("octets without a user");
         };
         connection.owed += data.len() as u64;
         if !matches!(connection.phase, Phase::Closing | Phase::Closed) {

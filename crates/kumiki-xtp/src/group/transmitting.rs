@@ -226,7 +226,7 @@ impl Endpoint {
         let is_somebody = may_speak(to) && to.is_ipv4() == group.is_ipv4();
         let closing = self.send.writer != Writer::Open && self.send.is_all_sent();
         let Some(receivers) = self.receivers().filter(|_| is_somebody) else {
-            ctx.cx.drop("JCNTL of nobody");
+            ctx.cx.drop("JCNTL of no known receiver");
             return;
         };
         let known = receivers.one(who).filter(|it| it.key == key.own()).map(|it| it.rseq);

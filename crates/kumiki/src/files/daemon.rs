@@ -282,7 +282,7 @@ fn passwords(who: &AccessArgs) -> Result<(Passwords, Option<Reload>), Stop> {
             return Ok((Passwords::anonymous(), None));
         }
         return Err(Stop::Input(
-            "nobody would be let in; expected --passwords FILE (`kumiki ftamd password NAME` prints its lines), or --anonymous \
+            "no user could log in; expected --passwords FILE (`kumiki ftamd password NAME` prints its lines), or --anonymous \
              for everybody"
                 .to_owned(),
         ));

@@ -137,7 +137,7 @@ impl Pair {
             .then(|| format!("{virtually:.0} octets are in flight in virtual time, and {whole} with Linux"))
     }
 
-    /// What is under way in virtual time: the rate, times the delay and the time of a segment and of its acknowledgment
+    /// What is in flight in virtual time: the rate, times the delay and the time of a segment and of its acknowledgment
     /// on the line.
     fn virtually_in_flight(&self) -> f64 {
         let on_the_line = 8.0 * (MTU + ACKNOWLEDGMENT) as f64 / BITS_PER_SECOND as f64;
@@ -244,7 +244,7 @@ fn transfer(between: &Between, peer: &mut Peer, rtt_ms: u64) -> Said<Option<Tran
             let said = peer.line()?;
             let all = quiet(between)?;
             let count = |way: &str, what: &str| all[way][what].as_u64().ok_or("no count");
-            Ok((said, count("a>b", "units_in")? + count("b>a", "units_out")?))
+            Ok((said, count("a>b", "packets_in")? + count("b>a", "packets_out")?))
         };
         let done = act();
         packets.store(done.as_ref().map_or(0, |done| done.1), Ordering::Relaxed);
@@ -265,9 +265,9 @@ fn transfer(between: &Between, peer: &mut Peer, rtt_ms: u64) -> Said<Option<Tran
     Ok(Some(Transfer { mbps, seen }))
 }
 
-/// What has crossed, once nothing is under way.
+/// What has crossed, once nothing is in flight.
 fn quiet(between: &Between) -> Said<Value> {
-    between.once(|all| ["a>b", "b>a"].iter().all(|way| all[*way]["under_way"] == 0))
+    between.once(|all| ["a>b", "b>a"].iter().all(|way| all[*way]["in_flight"] == 0))
 }
 
 /// Sends so many octets, and a little more, so that what is measured ends before it does.
@@ -290,7 +290,7 @@ struct CrossedOctets {
     /// The largest window that the reader advertised, and the smallest.
     window: u64,
     least: u64,
-    /// The most that was under way unacknowledged.
+    /// The most that was in flight unacknowledged.
     in_flight: u64,
     /// Something was sent that nobody had asked for yet.
     is_beyond: bool,
@@ -350,7 +350,7 @@ impl Watch {
             }
             let Some((port, begin)) = begin else { continue };
             let place = |number: u32| u64::from(number.wrapping_sub(begin));
-            // The end of the connection before may still be under way.
+            // The end of the connection before may still be in flight.
             let [ours, theirs] = [(port, PORT), (PORT, port)].map(|ports| (segment.from, segment.to) == ports);
             if theirs {
                 edge = edge.max(place(segment.ack) + segment.window);

@@ -200,19 +200,19 @@ fn crosses(kind: &str) -> Said<String> {
     for way in ["a>b", "b>a"] {
         let count = |what: &str| all[way][what].as_u64().unwrap_or(0);
         holds(count("octets_in") > PART && count("lost") > 0, || all.to_string())?;
-        holds(count("doubled") > 0 && count("reordered") > 0, || all.to_string())?;
+        holds(count("duplicated") > 0 && count("reordered") > 0, || all.to_string())?;
         holds(count("refused") + count("overflowed") == 0, || all.to_string())?;
     }
     between.told("quit")?;
     Ok(format!(
-        "{} and {} units, {} and {} lost",
-        all["a>b"]["units_in"], all["b>a"]["units_in"], all["a>b"]["lost"], all["b>a"]["lost"]
+        "{} and {} packets, {} and {} lost",
+        all["a>b"]["packets_in"], all["b>a"]["packets_in"], all["a>b"]["lost"], all["b>a"]["lost"]
     ))
 }
 
 /// Datagrams that are not answered, in parts that no queue of the kernel is too short for.
 fn send(between: &Between, socket: &UdpSocket, count: u64) -> Said<Value> {
-    let came = |all: &Value| all["a>b"]["units_in"].as_u64().unwrap_or(0);
+    let came = |all: &Value| all["a>b"]["packets_in"].as_u64().unwrap_or(0);
     let before = came(&between.statistics()?);
     for number in 1..=count {
         socket.send(&[7; 100]).map_err(when("send"))?;
@@ -220,7 +220,7 @@ fn send(between: &Between, socket: &UdpSocket, count: u64) -> Said<Value> {
             between.once(|all| came(all) == before + number)?;
         }
     }
-    between.once(|all| all["a>b"]["under_way"] == 0)
+    between.once(|all| all["a>b"]["in_flight"] == 0)
 }
 
 fn socket() -> Said<UdpSocket> {
@@ -236,17 +236,17 @@ fn changes() -> Said<String> {
     let socket = socket()?;
     let lost = |all: &Value| all["a>b"]["lost"].as_u64().unwrap_or(u64::MAX);
     let all = send(&between, &socket, 200)?;
-    holds(lost(&all) == 0 && all["a>b"]["units_out"] == 200, || all.to_string())?;
+    holds(lost(&all) == 0 && all["a>b"]["packets_out"] == 200, || all.to_string())?;
     between.told("a>b loss 100%")?;
     let all = send(&between, &socket, 200)?;
-    holds(lost(&all) == 200 && all["a>b"]["units_out"] == 200, || all.to_string())?;
+    holds(lost(&all) == 200 && all["a>b"]["packets_out"] == 200, || all.to_string())?;
     between.told("reset")?;
     between.told("a>b loss 30% delay 1ms")?;
     let all = send(&between, &socket, 1000)?;
     let some = lost(&all);
     // Five deviations of 1000 draws.
     holds((228..=372).contains(&some), || all.to_string())?;
-    holds(all["a>b"]["units_out"] == 1000 - some, || all.to_string())?;
+    holds(all["a>b"]["packets_out"] == 1000 - some, || all.to_string())?;
     let wrong = between.told("a>b lost 1%").err().unwrap_or_default();
     holds(wrong.contains("try loss"), || wrong.clone())?;
     Ok(format!("{some} of 1000 lost at 30 %"))
@@ -263,7 +263,7 @@ fn echoes() -> Said<String> {
         let length = socket.recv(&mut octets).map_err(when("receive"))?;
         holds(octets[..length] == [number; 1000], || "another echo".to_owned())?;
     }
-    let all = between.once(|all| all["b>a"]["units_out"] == 50)?;
+    let all = between.once(|all| all["b>a"]["packets_out"] == 50)?;
     let mut late = Vec::new();
     for way in ["a>b", "b>a"] {
         let figure = |of: &str, what: &str| all[way][of][what].as_f64().unwrap_or(f64::NAN);

@@ -124,7 +124,7 @@ fn meet() -> Said<String> {
     })
 }
 
-/// On a line that loses nothing one host gets what the other one has sent, and nobody changes it. What is under way at
+/// On a line that loses nothing one host gets what the other one has sent, and nobody changes it. What is in flight at
 /// the end does not arrive.
 fn captured() -> Said<String> {
     with_file(PAIR, |file| {
@@ -388,7 +388,7 @@ fn lost() -> Said<String> {
 }
 
 /// The client writes and goes, and the server, which is in the background, says how much has come: more than a line
-/// carries at once is under way then.
+/// carries at once is in flight then.
 fn farewell() -> Said<String> {
     with_file(PAIR, |file| {
         let (itself, came) = (std::env::current_exe().map_err(when("this program"))?, file.with_file_name("came"));

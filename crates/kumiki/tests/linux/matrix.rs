@@ -22,7 +22,7 @@ const REORDER: [&str; 2] = ["reorder=0.02", "reorder_by=1 ms"];
 const RTO_MIN: &str = "tcp.rto.minimum=5 ms";
 
 /// The same for Linux, and two more. Without timestamps it may not take a round-trip time from what was sent twice
-/// (Karn's algorithm), so that with much under way and 5 % loss its time-out doubles to minutes. And it gives up after
+/// (Karn's algorithm), so that with much in flight and 5 % loss its time-out doubles to minutes. And it gives up after
 /// as long as `tcp_retries2` time-outs in a row would take, 14 s with this greatest one, but counts from the first
 /// retransmission of a recovery: without SACK at 5 % loss one recovery can last that long while data arrive all the
 /// time, and the second time-out in a row is then taken for the end of the peer (with 3 in place of 15 each such

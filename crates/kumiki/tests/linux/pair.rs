@@ -165,9 +165,9 @@ fn lossy(protocol: &str, octets: u64) -> Said<String> {
         octets / MIB,
         sent["mbps"].as_f64().unwrap_or(0.0),
         lost[0],
-        count("a>b", "units_in"),
+        count("a>b", "packets_in"),
         lost[1],
-        count("b>a", "units_in"),
+        count("b>a", "packets_in"),
     ))
 }
 

@@ -342,7 +342,7 @@ fn who_is_not_among_the_peers_has_a_line_in_the_log() {
     assert!(ran.out.contains("1 callers were turned away"), "{ran:?}");
     folder.write("nobody.toml", closed.replace("\"192.0.2.0/24\"", "").as_bytes());
     let said = folder.kumiki(&["x25", "switch", "--check", "nobody.toml"]);
-    said.failed(2, &["port.in.peers", "lets nobody in"]);
+    said.failed(2, &["port.in.peers", "lets no caller in"]);
     folder.write("open.toml", open.as_bytes());
     let switch = Running::start(folder.command(&["x25", "switch", "open.toml"]));
     assert!(switch.line().ends_with("(XOT), and everybody may call: it has no peers"));

@@ -82,7 +82,7 @@ fn extension(reading: &mut Reading<'_>, kind: u8, name: &str) {
         reading.field("type-specific data", 4, need - 4, reading.part(4, need - 4));
         if kind == 0 && left > 0 {
             // RFC 5095 section 3.
-            reading.bad("a routing header of type 0 has segments left; nobody may follow it");
+            reading.bad("a routing header of type 0 has segments left; it must not be followed");
         }
         reading.around.ends = reading.around.ends.and_then(|ends| {
             let IpAddr::V6(destination) = ends.destination else {

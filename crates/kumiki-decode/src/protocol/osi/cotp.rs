@@ -132,13 +132,13 @@ fn user_data(reading: &mut Reading<'_>, eot: bool, len: usize) {
         let keys = if eot { session(data) } else { &[] };
         return reading.follow(keys, len, total - len);
     };
-    let under_way = reading.state.streams.tsdu_octets();
+    let in_progress = reading.state.streams.tsdu_octets();
     let flow = reading.state.streams.flow(stream, packet);
     if eot && !flow.tsdu.is_begun() {
         return reading.follow(session(data), len, total - len);
     }
     let have = flow.tsdu.octets.len() + data.len();
-    if have > MOST_TSDU || under_way + data.len() > MOST_TSDUS {
+    if have > MOST_TSDU || in_progress + data.len() > MOST_TSDUS {
         let _ = flow.tsdu.end("");
         reading.note(format!("a TSDU of {octets} and more is not put together", octets = counted(have, "octet")));
         return reading.rest(len, total - len, "part of a TSDU");

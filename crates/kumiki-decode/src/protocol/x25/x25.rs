@@ -97,7 +97,7 @@ fn place(reading: &Reading<'_>, channel: u16) -> CallKey {
     CallKey::new(reading.around.interface, reading.around.stream, channel)
 }
 
-/// Calls begin, and with one, with a reset or a restart, what was under way is over.
+/// Calls begin, and with one, with a reset or a restart, what was in progress is over.
 fn conversation(reading: &mut Reading<'_>, packet: &Packet) {
     let PacketContext { packet: number, interface, stream, out_of_turn, quoted, .. } = reading.around;
     if out_of_turn || quoted {
@@ -134,7 +134,7 @@ fn conversation(reading: &mut Reading<'_>, packet: &Packet) {
         state.streams.renew(stream);
     }
     if lost > 0 {
-        reading.note(format!("packet sequences under way are given up, {octets}", octets = counted(lost, "octet")));
+        reading.note(format!("packet sequences in progress are given up, {octets}", octets = counted(lost, "octet")));
     }
 }
 

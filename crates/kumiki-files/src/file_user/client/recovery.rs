@@ -50,7 +50,7 @@ impl Client {
         })
     }
 
-    /// The association has broken: whether the transfer under way is to go on on another one.
+    /// The association has broken: whether the transfer in progress is to go on on another one.
     pub(super) fn breaks(&mut self, failure: &Failure) -> bool {
         if !failure.transient || !self.can_go_on() {
             return false;
@@ -238,7 +238,7 @@ impl Run {
         })
     }
 
-    /// Whether a transfer is under way, or was to be gone on with, and nothing else is wrong with it.
+    /// Whether a transfer is in progress, or was to be gone on with, and nothing else is wrong with it.
     pub(super) fn can_go_on(&self) -> bool {
         let moves = match self.moving {
             TransferState::In | TransferState::Out | TransferState::Ended => true,

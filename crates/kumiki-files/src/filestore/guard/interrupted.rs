@@ -236,7 +236,7 @@ impl Guard {
         found.unwrap_or(false)
     }
 
-    /// Whether an association has this activity of a user under way. Whoever has it is told that it is to be gone on
+    /// Whether an association has this activity of a user in progress. Whoever has it is told that it is to be gone on
     /// with elsewhere.
     pub(crate) fn claim(&mut self, user: &User, activity: i64) -> bool {
         let claimed = self.table(|table| {
@@ -252,7 +252,7 @@ impl Guard {
         claimed.unwrap_or(false)
     }
 
-    /// What this guard's associations have under way and its users go on with elsewhere.
+    /// What this guard's associations have in progress and its users go on with elsewhere.
     pub(crate) fn claimed(&mut self) -> Vec<(User, i64)> {
         let own: Vec<Selection> = self.own.keys().copied().collect();
         let claimed = self.table(|table| {

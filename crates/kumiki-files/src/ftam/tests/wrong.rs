@@ -74,7 +74,7 @@ fn an_fpdu_at_the_wrong_time_ends_the_association() {
             "F-READ request when the state is Initialized (octets bf 20 0a ...)",
             "F-DESELECT request when the state is Initialized (octets a8 00)",
             "F-SELECT request when the state is Initialized (octets a6 07 ...)",
-            "F-SELECT response that nobody asked for (octets a7 04 ...)",
+            "F-SELECT response without a request (octets a7 04 ...)",
             "F-TERMINATE request as data (octets a2 00)",
             "F-INITIALIZE request as data (octets a0 06 ...)",
             "F-P-ABORT request as data (octets a5 00)",

@@ -70,7 +70,7 @@ pub(super) fn open_left<D: Disk>(disk: &D, part: &Path) -> Result<Option<D::File
 
 /// Another is at work under this name.
 fn taken(part: &Path) -> String {
-    format!("{}: somebody else is writing it", path_shown(part))
+    format!("{}: another transfer is writing it", path_shown(part))
 }
 
 /// Makes an unfinished file where none was.

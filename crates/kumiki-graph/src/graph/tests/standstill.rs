@@ -71,7 +71,7 @@ fn nodes_that_touch_each_other_by_settling_stand_still() {
     assert!([("upper", "lower"), ("lower", "upper")].contains(&(from, to)));
 }
 
-/// Each answer is two: what is under way doubles, and is bounded long before the steps are.
+/// Each answer is two: what is in flight doubles, and is bounded long before the steps are.
 #[test]
 fn nodes_whose_answers_multiply_stand_still_before_memory_ends() {
     let upper = node(|event, cx| {

@@ -166,7 +166,7 @@ fn a_loopback_refusal_comes_back() {
     bench.send(user, Unit { options, ..to(A, &[1; 9]) });
     // Protocol 99 has no user, so that nobody can hear of it either.
     assert!(bench.heard(user).is_empty());
-    assert_eq!(bench.drops("ip", "ICMP error for nobody"), 1);
+    assert_eq!(bench.drops("ip", "ICMP error that matches no session"), 1);
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn a_query_goes_to_the_user_of_icmp() {
 #[test]
 fn an_error_about_a_routed_datagram_names_who_it_was_for() {
     let (mut bench, eth, user) = bench(host(1500));
-    // Under way to a gateway, B comes last; later it is the gateway that stands in the option.
+    // In flight to a gateway, B comes last; later it is the gateway that stands in the option.
     let gateway = Ipv4Addr::new(10, 0, 0, 3);
     for (pointer, destination, hop) in [(4, gateway, B), (8, B, gateway)] {
         let [a, b, c, d] = hop.octets();

@@ -285,7 +285,7 @@ impl Session {
         if undo.timeout {
             counters.spurious_timeouts += 1;
             self.rtt.reset_back_off();
-            // It was under way all that time after all, and the next need not time out.
+            // It was in flight all that time after all, and the next need not time out.
             if let Some(trip) = late {
                 self.on_echoed_trip(trip, ctx);
             }
@@ -443,7 +443,7 @@ impl Session {
     /// An acknowledgment that acknowledges nothing new: a duplicate by RFC 5681 section 2, or by RFC 6675 section 2
     /// where SACK says that something arrived. Where a later one has overtaken it, what it says by SACK is all that
     /// counts: "upon the receipt of any ACK containing SACK information, the scoreboard MUST be updated" (RFC 6675
-    /// section 5). How long it was under way, its window and its marks are of no use.
+    /// section 5). How long it was in flight, its window and its marks are of no use.
     pub(crate) fn take_old_ack(&mut self, segment: &Segment, ctx: &mut Ctx<'_, '_>) {
         let is_overtaken = segment.ack.lt(self.board.una());
         self.set_credible_send_time(segment, ctx.now());

@@ -53,7 +53,7 @@ pub(crate) struct Recovery {
     pub(crate) phase: Phase,
     /// Duplicate acknowledgments in a row.
     pub(crate) duplicates: u32,
-    /// The next segment of recovery goes whatever is under way.
+    /// The next segment of recovery goes whatever is in flight.
     pub(crate) forced: bool,
     /// What is being made good was not lost for congestion, so that congestion control has not been told.
     not_congestion: bool,
@@ -125,7 +125,7 @@ impl Recovery {
         }
     }
 
-    /// All that was under way is acknowledged, each octet by its only sending; `last` is the last of these, a round
+    /// All that was in flight is acknowledged, each octet by its only sending; `last` is the last of these, a round
     /// trip of `newest` ago.
     pub(super) fn on_whole_ack(&mut self, (last, newest): (Sent, Duration), (una, nxt): (Seq, Seq), now: Instant) {
         self.duplicates = 0;
@@ -138,7 +138,7 @@ impl Recovery {
         }
     }
 
-    /// Nothing is under way: what is kept for that goes back.
+    /// Nothing is in flight: what is kept for that goes back.
     pub(super) fn fit(&mut self) {
         if let Some(rack) = &mut self.rack {
             rack.fit();

@@ -47,7 +47,7 @@ pub(crate) struct Conditions {
     pub(crate) srtt: Option<Duration>,
 }
 
-/// What is compared with what is under way, and what was learned of reordering.
+/// What is compared with what is in flight, and what was learned of reordering.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Order {
     /// RACK.xmit_ts and RACK.end_seq.
@@ -100,7 +100,7 @@ impl Rack {
         }
     }
 
-    /// Nothing is under way: the last that was delivered is earlier than all that will be sent, and told of no more
+    /// Nothing is in flight: the last that was delivered is earlier than all that will be sent, and told of no more
     /// than none would. Where nothing else is known the memory is given back.
     pub(crate) fn fit(&mut self) {
         if (Order { segment: None, ..*self.order }) == Order::NONE {

@@ -24,7 +24,7 @@ impl Scoreboard {
     pub fn on_partial_ack(&mut self, una: Seq, now: Instant) -> AckOutcome {
         let outcome = self.advance(una, now);
         let smss = self.smss;
-        if let Some(UnderWay { left, .. }) = self.under_way.own() {
+        if let Some(UnderWay { left, .. }) = self.in_flight.own() {
             *left -= i64::from(outcome.acked);
             if outcome.acked >= smss {
                 *left += i64::from(smss);
@@ -40,7 +40,7 @@ impl Scoreboard {
         if self.is_empty() {
             return true;
         }
-        let UnderWay { records, ranges, tally, marks, .. } = &*self.under_way;
+        let UnderWay { records, ranges, tally, marks, .. } = &*self.in_flight;
         let calm = *tally == Tally::NONE && ranges.is_empty() && marks.fack.leq(self.una);
         let once = |record: &Transmission| record.times_sent == 1 && !record.counted;
         calm && records.only().map_or_else(|| records.iter().all(once), once)
@@ -51,7 +51,7 @@ impl Scoreboard {
     /// outstanding.
     pub fn on_whole_ack(&mut self, now: Instant) -> Option<(Instant, Sent)> {
         let nxt = self.nxt;
-        let UnderWay { records, timeline, marks, left, delivered_at, .. } = self.under_way.own()?;
+        let UnderWay { records, timeline, marks, left, delivered_at, .. } = self.in_flight.own()?;
         let (first, last) = (records.front()?.last_sent, records.back()?.sent());
         records.clear();
         timeline.clear();
@@ -70,7 +70,7 @@ impl Scoreboard {
         }
         let mut news = AckDelivery::new(now, self.credible);
         let mut ambiguous = false;
-        let UnderWay { records, timeline, ranges, tally, marks, .. } = &mut *self.under_way;
+        let UnderWay { records, timeline, ranges, tally, marks, .. } = &mut *self.in_flight;
         while let Some(front) = records.front_mut() {
             let mut record = *front;
             if una.leq(record.span.start) {
@@ -114,7 +114,7 @@ impl Scoreboard {
     /// 4).
     pub fn on_duplicate_ack(&mut self, octets: u32) {
         let flight = i64::from(self.flight());
-        if let Some(UnderWay { left, .. }) = self.under_way.own() {
+        if let Some(UnderWay { left, .. }) = self.in_flight.own() {
             *left = (*left + i64::from(octets)).min(flight);
         }
     }
@@ -127,8 +127,8 @@ impl Scoreboard {
 
     /// Forgets the duplicate ACKs counted: fast recovery without SACK is over.
     pub fn clear_duplicates(&mut self) {
-        if let Some(under_way) = self.under_way.own() {
-            under_way.left = 0;
+        if let Some(in_flight) = self.in_flight.own() {
+            in_flight.left = 0;
         }
     }
 
@@ -169,8 +169,8 @@ impl Scoreboard {
     fn take_block(&mut self, block: SackBlock, news: &mut AckDelivery) {
         let mut cursor = block.left;
         while cursor.lt(block.right) {
-            let at = self.under_way.ranges.partition_point(|range| range.end.leq(cursor));
-            let (gap_end, next) = match self.under_way.ranges.get(at) {
+            let at = self.in_flight.ranges.partition_point(|range| range.end.leq(cursor));
+            let (gap_end, next) = match self.in_flight.ranges.get(at) {
                 Some(range) if range.start.leq(cursor) => (cursor, range.end),
                 Some(range) if range.start.lt(block.right) => (range.start, range.end),
                 _ => (block.right, block.right),
@@ -190,12 +190,12 @@ impl Scoreboard {
         }
         let mut index = self.index_of(left);
         let mut marked: Option<Span> = None;
-        while let Some(record) = self.under_way.records.get(index).copied()
+        while let Some(record) = self.in_flight.records.get(index).copied()
             && record.span.end.leq(right)
         {
             if left.leq(record.span.start) {
                 if !record.counted {
-                    news.take(&record, &mut self.under_way.marks.fack);
+                    news.take(&record, &mut self.in_flight.marks.fack);
                 }
                 self.change(index, |record| {
                     record.sacked = true;
@@ -213,12 +213,12 @@ impl Scoreboard {
     /// Whether one more cut keeps the number of records near that of segments of SMSS octets.
     fn may_split(&self) -> bool {
         let segments = usize::try_from(self.flight() / self.smss).unwrap_or(usize::MAX);
-        self.under_way.records.len() < segments.saturating_mul(2).saturating_add(64)
+        self.in_flight.records.len() < segments.saturating_mul(2).saturating_add(64)
     }
 
     /// Adds what touches no known range, or only their edges.
     fn add_range(&mut self, mut span: Span) {
-        let ranges = &mut self.under_way.ranges;
+        let ranges = &mut self.in_flight.ranges;
         let at = ranges.partition_point(|range| range.end.lt(span.start));
         if let Some(range) = ranges.get(at)
             && range.end == span.start
@@ -236,7 +236,7 @@ impl Scoreboard {
     fn deliver(&mut self, news: AckDelivery, acked: u32) -> AckOutcome {
         if news.delivered > 0 {
             self.delivered += u64::from(news.delivered);
-            self.under_way.delivered_at = news.now;
+            self.in_flight.delivered_at = news.now;
         }
         AckOutcome {
             acked,

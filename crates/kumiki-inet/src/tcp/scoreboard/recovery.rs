@@ -24,7 +24,7 @@ impl Scoreboard {
     fn compute_loss_edge(&self) -> Option<Seq> {
         let mut octets = 0u32;
         let mut ranges = 0;
-        self.under_way.ranges.iter().rev().find_map(|range| {
+        self.in_flight.ranges.iter().rev().find_map(|range| {
             octets = octets.saturating_add(range.len());
             ranges += 1;
             let most = self.smss.saturating_mul(self.dup_thresh - 1);
@@ -41,13 +41,13 @@ impl Scoreboard {
         let Some(edge) = self.compute_loss_edge() else {
             return 0;
         };
-        let known = self.under_way.marks.loss_edge;
+        let known = self.in_flight.marks.loss_edge;
         if edge.leq(known) {
             return 0;
         }
         let mut lost = 0;
         let mut index = self.index_of(known);
-        while let Some(record) = self.under_way.records.get(index).copied()
+        while let Some(record) = self.in_flight.records.get(index).copied()
             && record.span.start.lt(edge)
         {
             if !record.sacked && !record.lost {
@@ -56,7 +56,7 @@ impl Scoreboard {
             }
             index += 1;
         }
-        self.under_way.marks.loss_edge = edge;
+        self.in_flight.marks.loss_edge = edge;
         lost
     }
 
@@ -64,14 +64,14 @@ impl Scoreboard {
     /// duplicate ACK.
     #[must_use]
     pub fn is_lost(&self, seq: Seq) -> bool {
-        !self.is_empty() && seq.lt(self.under_way.marks.loss_edge)
+        !self.is_empty() && seq.lt(self.in_flight.marks.loss_edge)
     }
 
     /// Recovery begins: HighRxt starts again, and one rescue retransmission is allowed once more than the first segment
     /// is acknowledged (RFC 6675 section 5 step 4).
     pub fn on_recovery(&mut self) {
         let (una, nxt, first) = (self.una, self.nxt, self.smss.min(self.flight()));
-        if let Some(UnderWay { marks, .. }) = self.under_way.own() {
+        if let Some(UnderWay { marks, .. }) = self.in_flight.own() {
             marks.recovery_point = nxt;
             marks.high_rxt = una;
             marks.rescue_rxt = una + first;
@@ -103,16 +103,16 @@ impl Scoreboard {
     #[must_use]
     pub fn next_lost(&mut self, limit: u32) -> Option<Span> {
         let nxt = self.nxt;
-        let under_way = self.under_way.own()?;
-        if under_way.tally.pending == 0 {
-            under_way.marks.pending_from = nxt;
+        let in_flight = self.in_flight.own()?;
+        if in_flight.tally.pending == 0 {
+            in_flight.marks.pending_from = nxt;
             return None;
         }
-        let mut index = self.index_of(self.under_way.marks.pending_from);
-        while let Some(record) = self.under_way.records.get(index) {
+        let mut index = self.index_of(self.in_flight.marks.pending_from);
+        while let Some(record) = self.in_flight.records.get(index) {
             if record.is_pending() {
                 let start = record.span.start;
-                self.under_way.marks.pending_from = start;
+                self.in_flight.marks.pending_from = start;
                 return self.segment_at(index, limit, Transmission::is_pending);
             }
             index += 1;
@@ -122,10 +122,10 @@ impl Scoreboard {
 
     /// Not SACKed, not retransmitted, not lost, below the highest SACK.
     fn rule_3(&self, limit: u32) -> Option<Span> {
-        let top = self.under_way.ranges.back()?.start;
-        let mut index = self.index_of(self.under_way.marks.high_rxt.max(self.under_way.marks.loss_edge));
+        let top = self.in_flight.ranges.back()?.start;
+        let mut index = self.index_of(self.in_flight.marks.high_rxt.max(self.in_flight.marks.loss_edge));
         loop {
-            let record = self.under_way.records.get(index)?;
+            let record = self.in_flight.records.get(index)?;
             if top.leq(record.span.start) {
                 return None;
             }
@@ -139,10 +139,10 @@ impl Scoreboard {
 
     /// The last segment that is not SACKed, once per recovery.
     pub(super) fn rule_4(&self, limit: u32) -> Option<Span> {
-        if !self.una.gt(self.under_way.marks.rescue_rxt) {
+        if !self.una.gt(self.in_flight.marks.rescue_rxt) {
             return None;
         }
-        let mut ranges = self.under_way.ranges.iter().rev();
+        let mut ranges = self.in_flight.ranges.iter().rev();
         let (below, end) = match ranges.next() {
             Some(top) if top.end == self.nxt => (ranges.next().map_or(self.una, |range| range.end), top.start),
             top => (top.map_or(self.una, |range| range.end), self.nxt),
@@ -153,9 +153,9 @@ impl Scoreboard {
 
     /// From the record at `index` on, at most `limit` octets of records that all fit.
     fn segment_at(&self, index: usize, limit: u32, fits: impl Fn(&Transmission) -> bool) -> Option<Span> {
-        let first = self.under_way.records.get(index)?.span;
+        let first = self.in_flight.records.get(index)?.span;
         let mut span = first;
-        for record in self.under_way.records.iter_from(index + 1) {
+        for record in self.in_flight.records.iter_from(index + 1) {
             if span.len() >= limit || !fits(record) {
                 break;
             }
@@ -181,7 +181,7 @@ impl Scoreboard {
         };
         self.cut_at(span.end);
         let mut index = 0;
-        while let Some(record) = self.under_way.records.get(index)
+        while let Some(record) = self.in_flight.records.get(index)
             && record.span.start.lt(span.end)
         {
             if !record.sacked {
@@ -200,7 +200,7 @@ impl Scoreboard {
     /// only where [`Scoreboard::has_reneged`].
     pub fn mark_all_lost(&mut self) {
         let una = self.una;
-        if let Some(UnderWay { marks, left, .. }) = self.under_way.own() {
+        if let Some(UnderWay { marks, left, .. }) = self.in_flight.own() {
             *left = 0;
             marks.high_rxt = una;
         }
@@ -210,9 +210,9 @@ impl Scoreboard {
     /// Takes for lost each record not SACKed, and not already so, for which `lost` says so. A retransmission is lost
     /// with it and will be retransmitted. Returns the octets marked. It looks at all records: for rare events.
     pub fn mark_lost_if(&mut self, mut lost: impl FnMut(&Transmission) -> bool) -> u32 {
-        let before = self.under_way.tally.pending;
-        for index in 0..self.under_way.records.len() {
-            if let Some(record) = self.under_way.records.get(index)
+        let before = self.in_flight.tally.pending;
+        for index in 0..self.in_flight.records.len() {
+            if let Some(record) = self.in_flight.records.get(index)
                 && !record.sacked
                 && !record.is_pending()
                 && lost(record)
@@ -223,24 +223,24 @@ impl Scoreboard {
                 });
             }
         }
-        self.under_way.tally.pending - before
+        self.in_flight.tally.pending - before
     }
 
     /// The receiver dropped what it had reported: SACKed octets begin at SND.UNA (RFC 2018 section 8).
     #[must_use]
     pub fn has_reneged(&self) -> bool {
-        self.under_way.records.front().is_some_and(|record| record.sacked)
+        self.in_flight.records.front().is_some_and(|record| record.sacked)
     }
 
     /// Forgets what was SACKed: after reneging, or at each time-out as RFC 2018 section 8 has it.
     pub fn forget_sacks(&mut self) {
-        for index in 0..self.under_way.records.len() {
-            if self.under_way.records.get(index).is_some_and(|record| record.sacked) {
+        for index in 0..self.in_flight.records.len() {
+            if self.in_flight.records.get(index).is_some_and(|record| record.sacked) {
                 self.change(index, |record| record.sacked = false);
             }
         }
         let una = self.una;
-        if let Some(UnderWay { ranges, marks, .. }) = self.under_way.own() {
+        if let Some(UnderWay { ranges, marks, .. }) = self.in_flight.own() {
             ranges.clear();
             marks.loss_edge = una;
         }

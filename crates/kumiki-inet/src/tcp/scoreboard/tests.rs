@@ -49,8 +49,8 @@ fn check(board: &Scoreboard) {
         }
     }
     assert_eq!(next, board.nxt);
-    assert_eq!(tally, board.under_way.tally);
-    assert_eq!(ranges, Vec::from(board.under_way.ranges.clone()));
+    assert_eq!(tally, board.in_flight.tally);
+    assert_eq!(ranges, Vec::from(board.in_flight.ranges.clone()));
 }
 
 #[test]

@@ -92,7 +92,7 @@ impl Scoreboard {
     /// SACKed nor marked already: RACK_detect_loss with `loss_timeout` = RACK.rtt + RACK.reo_wnd.
     pub fn mark_overdue(&mut self, latest: Option<&Sent>, loss_timeout: Duration, now: Instant) -> TimedLoss {
         let mut overdue = TimedLoss::default();
-        while let Some(sending) = self.under_way.timeline.sendings.front().copied() {
+        while let Some(sending) = self.in_flight.timeline.sendings.front().copied() {
             let decided = latest.is_none_or(|latest| sending.order < latest.order);
             let undecided = latest.is_some_and(|latest| sending.order > latest.order);
             if undecided || !self.mark_sending(sending, latest, loss_timeout, now, &mut overdue) {
@@ -101,7 +101,7 @@ impl Scoreboard {
             if !decided {
                 break;
             }
-            self.under_way.timeline.sendings.pop_front();
+            self.in_flight.timeline.sendings.pop_front();
         }
         overdue
     }
@@ -119,7 +119,7 @@ impl Scoreboard {
             return true;
         }
         let mut index = self.index_of(sending.span.start.max(self.una));
-        while let Some(record) = self.under_way.records.get(index).copied()
+        while let Some(record) = self.in_flight.records.get(index).copied()
             && record.span.start.lt(sending.span.end)
         {
             let waits = record.order == sending.order && !record.sacked && !record.is_pending();
@@ -146,39 +146,39 @@ impl Scoreboard {
     /// Takes back that segments are lost, where nothing has been retransmitted for it: the loss turned out to be none.
     /// They take their places in the order of time again.
     pub fn unmark_pending(&mut self) {
-        for index in 0..self.under_way.records.len() {
-            if self.under_way.records.get(index).is_some_and(|record| record.is_pending()) {
+        for index in 0..self.in_flight.records.len() {
+            if self.in_flight.records.get(index).is_some_and(|record| record.is_pending()) {
                 self.change(index, |record| record.lost = false);
             }
         }
         let una = self.una;
-        if let Some(under_way) = self.under_way.own() {
-            under_way.marks.loss_edge = una;
+        if let Some(in_flight) = self.in_flight.own() {
+            in_flight.marks.loss_edge = una;
         }
         if !self.by_time {
             return;
         }
         let mut sendings: Vec<Sending> = self
-            .under_way
+            .in_flight
             .records
             .iter()
             .filter(|record| !record.sacked)
             .map(|record| Sending { order: record.order, at: record.last_sent, span: record.span })
             .collect();
         sendings.sort_by_key(|sending| sending.order);
-        self.under_way.timeline.sendings = sendings.into_iter().collect();
+        self.in_flight.timeline.sendings = sendings.into_iter().collect();
     }
 
     /// Segments SACKed (RACK.segs_sacked). Where one sending was a train of segments, its octets count.
     #[must_use]
     pub fn segments_sacked(&self) -> u32 {
-        self.under_way.tally.reports.max(self.under_way.tally.sacked / self.smss)
+        self.in_flight.tally.reports.max(self.in_flight.tally.sacked / self.smss)
     }
 
     /// The highest segment sent so far, of at most `limit` octets: what a tail loss probe sends again.
     #[must_use]
     pub fn last_segment(&self, limit: u32) -> Option<Span> {
-        let span = self.under_way.records.back()?.span;
+        let span = self.in_flight.records.back()?.span;
         let start = span.end - span.len().min(limit);
         (start != span.end).then_some(Span { start, end: span.end })
     }

@@ -86,7 +86,7 @@ impl State {
         matches!(self, Self::Established | Self::CloseWait)
     }
 
-    /// Data or a FIN may be under way.
+    /// Data or a FIN may be in flight.
     pub(crate) const fn may_transmit(self) -> bool {
         matches!(self, Self::Established | Self::CloseWait | Self::FinWait1 | Self::Closing | Self::LastAck)
     }

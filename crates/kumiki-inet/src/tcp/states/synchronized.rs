@@ -78,7 +78,7 @@ impl Session {
         true
     }
 
-    /// Whether a peer that has closed resets with the number of its FIN: it answers text that was under way, and had
+    /// Whether a peer that has closed resets with the number of its FIN: it answers text that was in flight, and had
     /// been sent before we had the FIN, by what that text acknowledges. See [`crate::tcp`].
     fn resets_at_fin(&self, segment: &Segment) -> bool {
         let has_fin = matches!(self.state, State::CloseWait | State::Closing | State::LastAck);
@@ -217,7 +217,7 @@ impl Session {
         let ack = segment.ack;
         if self.send.wnd == 0 {
             // A peer that answers with its window closed may do so for ever (MUST-37), also where it closed it over
-            // what was under way (SHLD-17).
+            // what was in flight (SHLD-17).
             self.answered(ctx);
         }
         let una = self.board.una();

@@ -78,7 +78,7 @@ fn without_timestamps_buffers_grow_as_well() {
 
 #[test]
 fn buffers_grow_to_what_the_line_needs_and_not_with_the_queue() {
-    // 2 ms there and back: 25 kB are under way on the line itself.
+    // 2 ms there and back: 25 kB are in flight on the line itself.
     let mut pair = over(small(), small(), ms(1));
     assert!(rate(&mut pair, 3) >= 95);
     assert!(widest(&pair, B) <= 128 * KIB, "{}", widest(&pair, B));
@@ -154,7 +154,7 @@ fn a_thousand_idle_connections_hold_nothing() {
     for host in [A, B] {
         assert_eq!((pair.tcp(host).held(), pair.counters(host).buffers_grown), (0, 0));
     }
-    // One of them at work holds what it has under way and to send, and afterwards nothing again.
+    // One of them at work holds what it has in flight and to send, and afterwards nothing again.
     pair.app(A).credit = 64 * 1024;
     pair.write(A, &numbered(100_000));
     assert!((50_000..=64 * 1024).contains(&pair.tcp(A).held()));

@@ -88,7 +88,7 @@ fn a_reset_counts_only_at_the_left_edge_of_the_window() {
     assert_eq!(pair.app(A).heard, ["opened", "aborted: Reset"]);
 }
 
-/// What a peer that has closed says to text that was under way, and was sent before its FIN was acknowledged (RFC 9293
+/// What a peer that has closed says to text that was in flight, and was sent before its FIN was acknowledged (RFC 9293
 /// section 3.10.7.1).
 #[test]
 fn a_reset_at_the_number_of_a_fin_counts() {

@@ -96,7 +96,7 @@ fn forged_reports_do_nothing_or_little() {
     // About what has arrived.
     send(&mut pair, 20_000, ms(1000));
     pair.icmp(A, Problem::TooBig { mtu: 1400 });
-    // About something under way that was smaller than that.
+    // About something in flight that was smaller than that.
     pair.write(A, b"small");
     pair.icmp(A, Problem::TooBig { mtu: 1400 });
     pair.run_for(ms(1000));

@@ -340,7 +340,7 @@ fn made_up(pair: &mut Pair, forgery: &Forgery) -> Option<Unit> {
     })
 }
 
-/// ICMP that speaks of what is not under way.
+/// ICMP that speaks of what is not in flight.
 fn icmp(pair: &mut Pair, forgery: &Forgery) -> Option<Report> {
     let it = stand(pair, forgery.to)?;
     let ends = ends(pair, forgery.to)?;

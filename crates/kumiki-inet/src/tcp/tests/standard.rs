@@ -291,7 +291,7 @@ fn a_sender_starts_slowly_and_after_a_loss_goes_on_with_care() {
     let (before, after) = rounds_around_a_timeout(Config { f_rto, ..plain() });
     // Slow start doubles. Then all of a round trip is lost; RTO is the least, 200 ms or a little more.
     assert_eq!(before[..5], [2, 4, 8, 16, 0]);
-    // One segment, then two, four, eight, which is half of what was under way: from there one more each round trip.
+    // One segment, then two, four, eight, which is half of what was in flight: from there one more each round trip.
     assert_eq!(after, [1, 2, 4, 8, 9, 10]);
 }
 
@@ -315,7 +315,7 @@ fn what_was_lost_goes_again_in_slow_start_once_f_rto_finds_the_time_out_genuine(
             let case = format!("sack {sack}, timestamps {timestamps}, {loss_detection:?}");
             assert_eq!(before[..5], [2, 4, 8, 16, 0], "{case}");
             // One segment, then two new ones, whose duplicates tell that it was for something: RFC 5682 section 2.1
-            // step 3 (a) allows three, and slow start doubles them up to half of what was under way.
+            // step 3 (a) allows three, and slow start doubles them up to half of what was in flight.
             assert_eq!(after[..5], [1, 2, 3, 6, 8], "{case}");
         }
     }

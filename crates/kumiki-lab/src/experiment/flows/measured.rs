@@ -240,7 +240,7 @@ fn exchanged<'a>(
     client.into_iter().flat_map(RpcClient::exchanged)
 }
 
-/// How long datagrams were under way to the reader number `place`, by session.
+/// How long datagrams were in flight to the reader number `place`, by session.
 fn delays<'a>(
     world: &'a World,
     hosts: &BTreeMap<String, HostId>,

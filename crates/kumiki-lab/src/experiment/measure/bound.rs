@@ -132,19 +132,19 @@ impl LoadResult {
         (self.units.is_some() || self.echoes.is_some()) && self.flows.iter().all(|flow| flow.sender.is_none())
     }
 
-    /// Whether it is of datagrams or echoes alone, and almost all arrived but for what is under way: then there were no
+    /// Whether it is of datagrams or echoes alone, and almost all arrived but for what is in flight: then there were no
     /// more of them.
     fn is_all_there(&self) -> bool {
         let are_all = |sent: u64, came: u64| came.saturating_mul(100) >= sent.saturating_mul(99);
         let datagrams = self.units.is_none_or(|units| {
-            let under_way = if units.received > 0 { self.under_way } else { 0 };
+            let in_flight = if units.received > 0 { self.in_flight } else { 0 };
             // What is lost is known; the rest waits somewhere.
             are_all(units.sent, units.sent.saturating_sub(units.lost))
-                && are_all(units.sent, units.received + units.lost + under_way)
+                && are_all(units.sent, units.received + units.lost + in_flight)
         });
         let echoes = self.echoes.is_none_or(|echoes| {
-            let under_way = if echoes.answered > 0 { echoes.under_way } else { 0 };
-            are_all(echoes.sent, echoes.answered + under_way)
+            let in_flight = if echoes.answered > 0 { echoes.in_flight } else { 0 };
+            are_all(echoes.sent, echoes.answered + in_flight)
         });
         (self.units.is_some() || self.echoes.is_some())
             && datagrams

@@ -315,7 +315,7 @@ impl LoadBetween<'_> {
         let is_whole = load.is_measured_whole();
         let units = (load.kind == Kind::Units).then(|| after.units.since(before.units));
         LoadResult {
-            under_way: units.filter(|_| before.units.sent == 0).map_or(0, |it| under_way(it.sent, flows, time)),
+            in_flight: units.filter(|_| before.units.sent == 0).map_or(0, |it| in_flight(it.sent, flows, time)),
             stopped: if over { 0 } else { flows::stopped(flows) },
             unfinished: if is_whole { unbegun + count(flows, Flow::is_unfinished) } else { 0 },
             unbegun,
@@ -336,9 +336,9 @@ fn count(flows: &[Flow], is: impl Fn(&Flow) -> bool) -> u64 {
     flows.iter().filter(|flow| is(flow)).count() as u64
 }
 
-/// How many of so many datagrams that were `sent` in `time` are under way at its end, where their way takes as long as
+/// How many of so many datagrams that were `sent` in `time` are in flight at its end, where their way takes as long as
 /// it does mostly. Of a queue that grows all the time this is half of what is in it.
-fn under_way(sent: u64, flows: &[Flow], time: Duration) -> u64 {
+fn in_flight(sent: u64, flows: &[Flow], time: Duration) -> u64 {
     let mut all = Times::default();
     flows.iter().filter_map(|flow| flow.delays.as_ref()).for_each(|delays| all.add(delays));
     let Some(mostly) = all.quantile(0.5).map(Duration::as_nanos).filter(|_| !time.is_zero()) else {

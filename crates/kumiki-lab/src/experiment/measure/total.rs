@@ -33,7 +33,7 @@ impl LoadResult {
             if let Some(units) = load.units {
                 *all.units.get_or_insert_default() += units;
             }
-            all.under_way += load.under_way;
+            all.in_flight += load.in_flight;
             all.lost_by_outages |= load.lost_by_outages;
             all.lost_in_queues |= load.lost_in_queues;
             if let Some(echoes) = load.echoes {

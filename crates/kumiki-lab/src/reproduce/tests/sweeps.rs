@@ -195,7 +195,7 @@ fn a_sweep_that_is_killed_ten_times_and_resumed_is_the_sweep() {
     }
     runs += sweep.run(&killed, Shard::WHOLE, true, usize::MAX).unwrap();
     assert_eq!(killed.octets(), whole.octets());
-    // What had ended was not run again, but for what was torn off each time, and what two threads had under way.
+    // What had ended was not run again, but for what was torn off each time, and what two threads had in flight.
     assert!((1015..1015 + 10 * 8).contains(&runs), "{runs}");
     assert_eq!(sweep.run(&killed, Shard::WHOLE, true, usize::MAX).unwrap(), 0, "nothing is left");
     assert_eq!(killed.octets(), whole.octets());

@@ -35,7 +35,7 @@ impl<'a> PluggedEnds<'a> {
         for (name, ring) in &scenario.ring {
             self.add(scenario, ["ring", name], &ring.ends)?;
             if ring.ends.len() < 2 {
-                let fault = ConfigError::at(["ring", name, "ends"], "nobody to speak to");
+                let fault = ConfigError::at(["ring", name, "ends"], "only one end");
                 return Err(fault.expected("at least two stations"));
             }
             let read = ring.ring().and_then(|it| toward(it.impairment(), &ring.ends));

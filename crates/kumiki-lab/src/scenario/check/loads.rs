@@ -69,7 +69,7 @@ fn node(scenario: &Scenario, path: &[&str], name: &str) -> Result<(), ConfigErro
 /// The nodes `key` are there, each once.
 fn ends(scenario: &Scenario, key: &str, nodes: &Nodes) -> Result<(), ConfigError> {
     match nodes.0.as_slice() {
-        [] => Err(ConfigError::at([key], "nobody").expected("\"host.node\"")),
+        [] => Err(ConfigError::at([key], "no node").expected("\"host.node\"")),
         [only] => node(scenario, &[key], only),
         several => {
             let mut seen = BTreeSet::new();

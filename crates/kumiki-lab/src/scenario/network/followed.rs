@@ -221,7 +221,7 @@ impl DeadRoute<'_> {
             0 => "default route".to_owned(),
             _ => format!("route to {}/{prefix}", Ipv4Addr::from_bits(*base)),
         };
-        let problem = format!("nobody answers for {router}, the router of {}'s {route}", on.host);
+        let problem = format!("no host answers for {router}, the router of {}'s {route}", on.host);
         let beside = map.of_address.iter().filter(|((network, _), it)| *network == on.network && it.host != on.host);
         let beside: Vec<String> =
             beside.map(|((_, address), it)| format!("{address} of {}", it.host)).take(3).collect();

@@ -1,4 +1,4 @@
-//! Queues that are as long as what is under way on their path: `queue_frames = "1 bdp"`.
+//! Queues that are as long as what is in flight on their path: `queue_frames = "1 bdp"`.
 
 use std::collections::BTreeMap;
 

@@ -371,7 +371,7 @@ fn a_router_that_nobody_is_is_refused_with_who_could_be_it() {
         let refused = ethernet(routers).unwrap_err();
         let [place, who, such] = words;
         assert!(
-            refused.starts_with(&format!("{place}: nobody answers for {who} default route; expected")),
+            refused.starts_with(&format!("{place}: no host answers for {who} default route; expected")),
             "{refused}"
         );
         assert!(refused.contains(&format!("such as {such}, or no `routes`")), "{refused}");

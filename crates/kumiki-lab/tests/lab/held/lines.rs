@@ -78,12 +78,12 @@ fn datagrams_into_a_dead_line_are_lost() {
     let text = CUT.replace(r#"{ kind = "netperf", from = "a", to = "b", message = "8 KiB" }"#, udp);
     let total = run(&parse(&text), &[], 1, &Options::default()).measured.total;
     let units = total.units.unwrap();
-    // Five or six were under way when the measurement began.
+    // Five or six were in flight when the measurement began.
     assert_eq!(units.sent, 10_000);
     assert!((10_005..=10_006).contains(&(units.received + units.lost)), "{units}");
     assert!((7_990..8_010).contains(&units.lost), "{units}");
     assert!((0.79..0.81).contains(&total.goodput_mbps), "{}", total.goodput_mbps);
-    // What is under way at the end is not.
+    // What is in flight at the end is not.
     let whole = run(&parse(&text), &["run.duration=3 s"], 1, &Options::default()).measured.total.units.unwrap();
     assert_eq!((whole.sent, whole.lost), (1500, 0));
 }
@@ -133,7 +133,7 @@ fn what_is_under_way_at_the_end_is_not_lost() {
     let ping = r#"{ kind = "ping", from = "a", to = "b", message = "56 B" }"#;
     let (bound, total) = with(ping, &["run.duration=3 s"]);
     let echoes = total.echoes.unwrap();
-    assert_eq!((bound, echoes.sent, echoes.answered, echoes.under_way), ("application", 3, 2, 1));
+    assert_eq!((bound, echoes.sent, echoes.answered, echoes.in_flight), ("application", 3, 2, 1));
     let (bound, total) = with(ping, &["run.duration=9 s"]);
     assert_eq!(bound, "loss", "{:?}", total.echoes);
     let udp = r#"{ kind = "udp", rate = "${rate}", from = "a", to = "b", message = "1000 B" }"#;
@@ -144,7 +144,7 @@ fn what_is_under_way_at_the_end_is_not_lost() {
     let units = total.units.unwrap();
     assert!(units.lost == 0 && units.received * 100 < units.sent * 98, "{units}");
     assert_eq!(bound, "application");
-    // What waits in a queue that grows is not under way in this sense.
+    // What waits in a queue that grows is not in flight in this sense.
     let set = ["rate=12 Mb/s", "run.warm_up=0 s", "run.duration=4 s", "link.line.queue_frames=100000"];
     for warm_up in ["0 s", "1 s"] {
         let (bound, total) = with(&udp, &[&set[..], &[&format!("run.warm_up={warm_up}")]].concat());

@@ -102,7 +102,7 @@ pub(crate) struct Bench {
     task: TaskId,
     lines: Vec<DeviceId>,
     tells: BTreeMap<NodeId, DeviceId>,
-    under_way: VecDeque<(Instant, DeviceId, Message)>,
+    in_flight: VecDeque<(Instant, DeviceId, Message)>,
     captured: Captured,
     tap: Option<(AccessPoint, Tap)>,
 }
@@ -117,7 +117,7 @@ impl Bench {
             task,
             lines: Vec::new(),
             tells: BTreeMap::new(),
-            under_way: VecDeque::new(),
+            in_flight: VecDeque::new(),
             captured: Captured { host: "near".to_owned(), taps: BTreeMap::new(), seen: Vec::new() },
             tap: None,
         }
@@ -200,7 +200,7 @@ impl Bench {
             };
             if let Request::Unit(unit) = output.request {
                 let to = self.lines[1 - from];
-                self.under_way.push_back((self.now + DELAY, to, unit.data));
+                self.in_flight.push_back((self.now + DELAY, to, unit.data));
             }
         }
     }
@@ -209,7 +209,7 @@ impl Bench {
     pub(crate) fn pass(&mut self, time: Duration) {
         let until = self.now + time;
         loop {
-            let arrival = self.under_way.front().map(|(at, ..)| *at);
+            let arrival = self.in_flight.front().map(|(at, ..)| *at);
             let next = arrival.into_iter().chain(self.graph.next_timer()).min();
             let Some(next) = next.filter(|at| *at <= until) else {
                 self.now = until;
@@ -217,7 +217,7 @@ impl Bench {
             };
             self.now = self.now.max(next);
             if arrival == Some(next) {
-                let (_, device, data) = self.under_way.pop_front().unwrap();
+                let (_, device, data) = self.in_flight.pop_front().unwrap();
                 self.input(device, Indication::Unit(Box::new(Unit::of(data))));
             } else {
                 self.graph.fire(next);

@@ -38,7 +38,7 @@ fn came(measured: &Measured) -> (u64, u64) {
     (units.unwrap().received, echoes.unwrap().answered)
 }
 
-/// Of 4000 datagrams and 400 echoes those of the last few milliseconds are still under way at the end.
+/// Of 4000 datagrams and 400 echoes those of the last few milliseconds are still in flight at the end.
 fn nearly((units, echoes): (u64, u64), (all, answered): (u64, u64)) -> bool {
     all.saturating_sub(units) < 6 && answered.saturating_sub(echoes) < 3 && units <= all && echoes <= answered
 }
@@ -284,7 +284,7 @@ fn an_event_that_cannot_happen_is_refused_with_its_line() {
         ),
         (
             r#"at = "1 s", link = "far", rate = "1001 Tb/s""#,
-            "event.0.rate = \"1001 Tb/s\": no line is so fast; expected 0 b/s, with which the line stands still, or 1 b/s to 1000 Tb/s",
+            "event.0.rate = \"1001 Tb/s\": no line is so fast; expected 0 b/s, with which nothing is sent, or 1 b/s to 1000 Tb/s",
         ),
         (
             r#"at = "1 s", link = "far", rate = ["1 Mb/s", "18446744 Tb/s"]"#,

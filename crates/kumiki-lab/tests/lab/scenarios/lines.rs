@@ -148,9 +148,9 @@ fn what_a_line_does_to_datagrams_is_counted() {
     assert!(within(units.lost), "{units:?}");
     assert!(within(units.duplicated), "{units:?}");
     assert!(within(units.reordered), "{units:?}");
-    // What is under way at the end is neither.
-    let under_way = units.sent - units.received - units.lost;
-    assert!(under_way < 10, "{units:?}");
+    // What is in flight at the end is neither.
+    let in_flight = units.sent - units.received - units.lost;
+    assert!(in_flight < 10, "{units:?}");
     let again = run_with("udp-over-atm", &set, 1).total.units.unwrap();
     assert_eq!(units, again, "same seed");
     assert_ne!(units, run_with("udp-over-atm", &set, 2).total.units.unwrap(), "other seed");

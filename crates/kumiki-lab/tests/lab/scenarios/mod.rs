@@ -282,7 +282,7 @@ fn hosts_on_two_mapos_switches_find_each_other() {
             counters.get(&format!("dropped, {why}")).copied()
         };
         assert_eq!(dropped("sdh", "unknown MAPOS protocol"), None);
-        assert_eq!(dropped("mapos", "nobody knows the next hop"), None);
+        assert_eq!(dropped("mapos", "no address for the next hop"), None);
         let no_route = "dropped, no route to that switch";
         let counters = &measured.counters[&format!("{switch}.mapos_switch")];
         assert_eq!(counters.get(no_route), None);

@@ -77,7 +77,7 @@ fn what_is_wrong_with_settings_is_said_with_its_place_and_what_would_be_right() 
         ("oc48", "load.bulk.playout=1 ms", "it is for rtp"),
         ("oc48", "load.bulk.kind=ftp", "one of netperf, ttcp, udp, rtp, ping, rpc, ftam, limit"),
         ("oc48", "load.bulk.to=[\"b.netperf\", \"b.netperf\"]", "is there twice"),
-        ("oc48", "load.bulk.to=[]", "nobody"),
+        ("oc48", "load.bulk.to=[]", "no node"),
         ("oc48", "load.bulk.to=a.netperf", "cannot read as well"),
         ("lossy", "run.warm_up=1 s", "no part left out"),
         ("oc48", "load.bulk.sessions=4000000000", "expected 1 to 16384"),

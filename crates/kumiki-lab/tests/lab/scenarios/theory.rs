@@ -62,7 +62,7 @@ fn slow_start_loses_as_much_as_path_and_queue_hold() {
 #[test]
 fn tcp_goes_on_with_the_first_time_out_after_an_outage() {
     as_theory_has_it("outage", &[]);
-    // Of the datagrams, a thousand in a second, those of the outage are lost, and at the end 11 are under way.
+    // Of the datagrams, a thousand in a second, those of the outage are lost, and at the end 11 are in flight.
     for (outage, lost) in [("100 ms", 100), ("2 s", 2000)] {
         for point in points("outage", &[&format!("outage=\"{outage}\"")]).unwrap() {
             let units = build(&point, 1).unwrap().run().measured.loads["datagrams"].units.unwrap();

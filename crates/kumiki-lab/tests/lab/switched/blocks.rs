@@ -121,7 +121,7 @@ impl Protocol for Talker {
             Indication::Aborted { session, reason, .. } if session == CALLER => {
                 self.ended.push(reason);
                 self.session = None;
-                // What was under way is retransmitted; how much has arrived, this user does not ask.
+                // What was in flight is retransmitted; how much has arrived, this user does not ask.
                 self.sent = 0;
                 let after = cx.now() + Duration::from_secs(1);
                 cx.set_timer(&mut self.retry, Token::default(), after);

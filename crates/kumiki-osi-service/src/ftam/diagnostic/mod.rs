@@ -101,7 +101,7 @@ pub enum Entity {
 impl fmt::Display for Entity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Unknown => "somebody",
+            Self::Unknown => "an unknown entity",
             Self::InitiatingUser => "the initiating user",
             Self::InitiatingMachine => "the initiating FTAM",
             Self::SupportingService => "the service below",
@@ -208,7 +208,7 @@ mod tests {
         };
         assert_eq!(
             odd.to_string(),
-            "9999 an error that the standard does not name (informative, seen by somebody, try again in 5 min): disk on fire"
+            "9999 an error that the standard does not name (informative, seen by an unknown entity, try again in 5 min): disk on fire"
         );
         assert_eq!(odd.delay(), Some(Duration::from_secs(300)));
     }

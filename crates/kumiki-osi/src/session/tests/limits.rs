@@ -213,7 +213,7 @@ fn who_waits_for_a_listener_that_goes_is_refused() {
     pair.take_offer();
     pair.say(1, Request::Cancel { user });
     pair.exchange();
-    let expected = "aborted: session: nobody is attached to the session selector (reason 130) ";
+    let expected = "aborted: session: no user is attached to the session selector (reason 130) ";
     assert_eq!(pair.heard(0), [expected]);
     pair.accept(FunctionalUnits::DUPLEX, b"");
     assert_eq!(pair.heard(1), [format!("aborted: {} ", Reason::NoSession)]);

@@ -38,7 +38,7 @@ struct Network {
     switches: Vec<NodeId>,
     users: Vec<NodeId>,
     /// When what arrives where, and behind how many others.
-    under_way: BTreeMap<(Instant, u64), (usize, DeviceId, Unit)>,
+    in_flight: BTreeMap<(Instant, u64), (usize, DeviceId, Unit)>,
     /// Datagrams sent, and who has heard which.
     datagrams: u16,
     known: BTreeSet<(usize, Vec<u8>)>,
@@ -70,7 +70,7 @@ impl Network {
             lines: Vec::new(),
             switches: Vec::new(),
             users: Vec::new(),
-            under_way: BTreeMap::new(),
+            in_flight: BTreeMap::new(),
             datagrams: 0,
             known: BTreeSet::new(),
             crossed: 0,
@@ -137,10 +137,10 @@ impl Network {
                     let to = if a == device { b } else { a };
                     let at = self.bench.now + line.delay;
                     self.crossed += 1;
-                    self.under_way.insert((at, self.crossed), (number, to, unit));
+                    self.in_flight.insert((at, self.crossed), (number, to, unit));
                 }
             }
-            let due = self.under_way.first_entry();
+            let due = self.in_flight.first_entry();
             let Some(due) = due.filter(|it| it.key().0 <= self.bench.now) else {
                 return;
             };
@@ -156,7 +156,7 @@ impl Network {
         let until = self.bench.now + Duration::from_secs(seconds);
         loop {
             let timer = self.bench.graph.next_timer();
-            let arrives = self.under_way.first_key_value().map(|(key, _)| key.0);
+            let arrives = self.in_flight.first_key_value().map(|(key, _)| key.0);
             let due = timer.into_iter().chain(arrives).min();
             let Some(due) = due.filter(|due| *due <= until) else {
                 break;
@@ -500,7 +500,7 @@ proptest! {
             let expected: Vec<_> = (1..=6)
                 .map(|node| usize::from(node != from && reached.contains(&node)))
                 .collect();
-            // What was sent before is no longer under way.
+            // What was sent before is no longer in flight.
             network.pass(5);
             network.heard();
             network.send(from, ALL);

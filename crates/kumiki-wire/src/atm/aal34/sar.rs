@@ -137,7 +137,7 @@ pub struct Header {
     pub segment_type: SegmentType,
     /// SN: one more, modulo 16, than in the segment before of the same CPCS-PDU; any at its beginning.
     pub sn: u8,
-    /// MID: which of up to 1024 CPCS-PDUs under way on the channel it belongs to; 0 where there is one at a time.
+    /// MID: which of up to 1024 CPCS-PDUs in progress on the channel it belongs to; 0 where there is one at a time.
     pub mid: u16,
 }
 

@@ -88,7 +88,7 @@ impl Deframer {
         &self.counters
     }
 
-    /// Changes how the line carries frames. A frame under way is given up; between two frames nothing is lost, though
+    /// Changes how the line carries frames. A frame in progress is given up; between two frames nothing is lost, though
     /// the next may have no flag of its own at its beginning.
     pub fn set_framing(&mut self, framing: Framing) {
         self.framing = framing;
@@ -102,7 +102,7 @@ impl Deframer {
         self.longest = longest;
     }
 
-    /// The line has been interrupted: what is under way is given up, and the next frame begins behind the next flag.
+    /// The line has been interrupted: what is in progress is given up, and the next frame begins behind the next flag.
     pub fn lose(&mut self) {
         self.counters.skipped += core::mem::take(&mut self.on_line);
         self.frame.clear();

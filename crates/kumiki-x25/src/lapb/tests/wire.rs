@@ -110,7 +110,7 @@ pub(crate) struct Wire {
     delay: Duration,
     devices: BTreeMap<End, DeviceId>,
     listeners: BTreeMap<End, Listener>,
-    under_way: Vec<(Instant, End, Vec<u8>)>,
+    in_progress: Vec<(Instant, End, Vec<u8>)>,
     log: Vec<(End, Vec<u8>)>,
     /// All that went out and was heard, with its time.
     trace: Vec<String>,
@@ -125,7 +125,7 @@ impl Wire {
             delay,
             devices: BTreeMap::new(),
             listeners: BTreeMap::new(),
-            under_way: Vec::new(),
+            in_progress: Vec::new(),
             log: Vec::new(),
             trace: Vec::new(),
             nodes: BTreeMap::new(),
@@ -190,7 +190,7 @@ impl Wire {
             self.log.push((end, octets.clone()));
             if (self.fate)(end, &octets, self.bench.now) == Fate::Arrives {
                 let at = self.bench.now + self.delay;
-                self.under_way.push((at, end.other(), octets));
+                self.in_progress.push((at, end.other(), octets));
             }
         }
         for end in [A, B] {
@@ -321,16 +321,16 @@ impl Wire {
     pub(crate) fn pass(&mut self, time: Duration) {
         let until = self.bench.now + time;
         loop {
-            let arrival = self.under_way.iter().map(|(at, ..)| *at).min();
+            let arrival = self.in_progress.iter().map(|(at, ..)| *at).min();
             let next = [arrival, self.bench.graph.next_timer()];
             let Some(at) = next.into_iter().flatten().min().filter(|at| *at <= until) else {
                 break;
             };
             // What arrives comes before what expires at the same time.
-            let arrived = self.under_way.iter().position(|(due, ..)| *due <= at);
+            let arrived = self.in_progress.iter().position(|(due, ..)| *due <= at);
             match arrived {
                 Some(n) => {
-                    let (at, end, octets) = self.under_way.remove(n);
+                    let (at, end, octets) = self.in_progress.remove(n);
                     self.bench.now = self.bench.now.max(at);
                     let unit = Unit::of(Message::from_octets(&octets));
                     if let Some(device) = self.devices.get(&end) {

@@ -112,7 +112,7 @@ fn losses_of_one_epoch_are_reacted_to_once() {
         even.tell(150, |status| status.lost = 5 * PACKET);
         windows.push(even.sent(150));
     }
-    // When the first came one more question was under way. What left between that one and the reaction is told of by
+    // When the first came one more question was in flight. What left between that one and the reaction is told of by
     // the next, and only the one after that tells of nothing else.
     assert!(windows[1] < windows[0] * 3 / 4, "{windows:?}");
     assert!(windows[2] > windows[1] * 99 / 100, "{windows:?}");

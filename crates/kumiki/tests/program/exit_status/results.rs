@@ -78,7 +78,7 @@ fn a_point_that_failed_is_kept_and_is_no_result() {
     let of = |point: &str, name: &str| captures.contains(&format!("{point}-{name}"));
     assert!(["000", "001"].iter().all(|point| of(point, "near.pcapng") && of(point, "trace.csv")), "{captures:?}");
     let page = std::fs::read_to_string(folder.0.path("before/report.html")).unwrap();
-    assert!(page.contains("nobody answered until the end") && page.contains("loss 100 %, failed"), "the page");
+    assert!(page.contains("there was no answer until the end") && page.contains("loss 100 %, failed"), "the page");
     let text = |output: &Output| String::from_utf8_lossy(&[&output.stdout[..], &output.stderr].concat()).into_owned();
     let listed = text(&folder.kumiki(&["scenarios", "before"]));
     assert!(listed.contains("before: x: 2 of 2 points (1 failed), "), "{listed}");

@@ -81,7 +81,7 @@ fn network() {
     std::fs::write("/proc/sys/net/ipv6/ip_nonlocal_bind", "1").unwrap();
 }
 
-/// A connection from `from`, which may still be under way.
+/// A connection from `from`, which may still be in flight.
 fn call(from: IpAddr, to: SocketAddr) -> OwnedFd {
     let family = if from.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;

@@ -85,7 +85,7 @@ fn fetch(folder: &Folder, daemon: &Daemon, len: u64) -> Running {
     let got = folder.path("got");
     let _ = std::fs::remove_file(&got);
     let fetching = Running::start(folder.command(&["ftam", "get", &url, "got"]));
-    // It is under way when the first octets are there.
+    // It is in flight when the first octets are there.
     let own = folder.place().to_owned();
     until(|| {
         let all = std::fs::read_dir(&own).unwrap();

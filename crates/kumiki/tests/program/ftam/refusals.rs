@@ -170,7 +170,7 @@ fn what_cannot_be_reached_is_told_with_its_layer() {
     let folder = Folder::new("unreachable");
     let nobody = kumiki_watchdog::Port::new().unwrap();
     let list = |at: &str| folder.ftam(&["ls", &format!("ftam://{at}/")]);
-    let said = ["nobody listens there", "check host and port"];
+    let said = ["connection refused", "check host and port"];
     list(&nobody.at().to_string()).failed(3, &said);
     list(&no_host()).failed(3, &["no address is known"]);
     // Somebody who speaks first, and something else.

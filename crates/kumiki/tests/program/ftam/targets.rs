@@ -86,6 +86,6 @@ fn a_directory_that_is_not_there_is_told_before_anything_is_fetched() {
     get("none/x").failed(2, &["none: there is no such directory; make it, or choose another place"]);
     folder.write("file", b"old");
     get("file/").failed(2, &["file/: it is no directory; choose another place"]);
-    get("file").failed(3, &["nobody listens"]);
+    get("file").failed(3, &["connection refused"]);
     assert_eq!(folder.names("."), ["file", "root"]);
 }

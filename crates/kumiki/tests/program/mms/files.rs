@@ -74,7 +74,7 @@ fn a_refusal_says_which_layer_and_why() {
     mms(&folder, &["put", "here", &url("b")]).failed(6, &["MMS: file error 6", "denied"]);
     let nobody = kumiki_watchdog::Port::new().unwrap();
     let there = format!("mms://{}/x", nobody.at());
-    mms(&folder, &["get", &there]).failed(3, &["nobody listens"]);
+    mms(&folder, &["get", &there]).failed(3, &["connection refused"]);
     mms(&folder, &["get", "ftam://127.0.0.1/x"]).failed(2, &["such as mms://"]);
     mms(&folder, &["get", &url("a"), "--pdu", "10B"]).failed(2, &["64 B to 1 MiB"]);
     assert_eq!(folder.names("root"), ["a"]);

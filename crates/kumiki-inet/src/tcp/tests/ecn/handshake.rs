@@ -191,7 +191,7 @@ fn a_syn_ack_that_comes_again_is_acknowledged_with_how_it_came() {
 }
 
 /// RFC 9768 section 3.2.2.2: what tells how the SYN,ACK arrived is no counter when it is told again, though data is
-/// under way.
+/// in flight.
 #[test]
 fn a_second_acknowledgment_of_the_syn_ack_tells_of_no_marks() {
     let config = || Config { timestamps: true, ..with(EcnUse::Accurate) };

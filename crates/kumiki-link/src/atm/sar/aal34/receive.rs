@@ -179,9 +179,9 @@ impl Receiver {
                 }
             }
             Err(sar::SarError::Abort) => {
-                let under_way = self.reassemblies.remove(&key).is_some();
-                self.count.abort += u64::from(under_way);
-                self.count.stray += u64::from(!under_way);
+                let in_flight = self.reassemblies.remove(&key).is_some();
+                self.count.abort += u64::from(in_flight);
+                self.count.stray += u64::from(!in_flight);
             }
             Err(sar::SarError::Crc { .. } | sar::SarError::Length { .. }) => {
                 self.reassemblies.remove(&key);
