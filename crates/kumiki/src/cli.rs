@@ -4,10 +4,22 @@ use core::net::{IpAddr, SocketAddr, SocketAddrV4};
 use std::path::PathBuf;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{ArgGroup, Args, Parser, Subcommand};
+use clap::{ArgGroup, Args, FromArgMatches as _, Parser, Subcommand};
 use kumiki_lab::capture::Layers;
 use kumiki_lab::reproduce::Shard;
 use kumiki_live::Network;
+
+mod groups;
+
+/// The command line as it was written.
+///
+/// # Errors
+/// What is wrong with it, or the help that was asked for.
+pub(crate) fn read() -> Result<Cli, clap::Error> {
+    let mut command = groups::command();
+    let matches = command.try_get_matches_from_mut(std::env::args_os())?;
+    Cli::from_arg_matches(&matches).map_err(|why| why.format(&mut command))
+}
 
 /// Compose a protocol stack as a graph, run it in virtual time or on a real device, and see where every octet and
 /// microsecond goes.

@@ -46,8 +46,6 @@ mod x25;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
-
 use commands::Stop;
 use kumiki_config::refusal::unnumbered;
 
@@ -60,7 +58,7 @@ fn main() -> ExitCode {
     if let Err(why) = kumiki_live::hear_of_long_files() {
         tell!("kumiki: a file that may grow no more will end this without a word: {why}");
     }
-    let cli = cli::Cli::try_parse().unwrap_or_else(|why| cli::advised(why).exit());
+    let cli = cli::read().unwrap_or_else(|why| cli::advised(why).exit());
     let (status, why) = match commands::run(cli.command) {
         Ok(()) => return ExitCode::SUCCESS,
         Err(Stop::Input(why)) => (2, why),

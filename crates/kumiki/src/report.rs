@@ -31,6 +31,8 @@ pub(crate) struct Printer<'a> {
     refused: Option<String>,
     echoes: Option<Echoes>,
     waits_since: Option<Instant>,
+    /// Since when no echo has been answered; or since when that was said.
+    silent_since: Option<Instant>,
     /// No answer is waited for any more.
     is_stopped: bool,
 }
@@ -52,6 +54,7 @@ impl<'a> Printer<'a> {
             refused: None,
             echoes: None,
             waits_since: None,
+            silent_since: None,
             is_stopped: false,
         }
     }
@@ -141,6 +144,30 @@ impl<'a> Printer<'a> {
                 line
             }
         };
+        (self.print)(&line);
+    }
+
+    /// Says what has been answered since the last look, and once a second that nothing is.
+    fn tell_echoes(&mut self, echoes: &Echoes, now: Instant) {
+        let before = self.echoes.unwrap_or_default();
+        let took = echoes.sum.saturating_sub(before.sum).as_secs_f64() * 1e3;
+        let line = match (echoes.answered - before.answered, echoes.errors - before.errors) {
+            (1, _) => format!("echo {}: {took:.3} ms", echoes.answered),
+            (0, 0) => {
+                let open = echoes.sent.saturating_sub(echoes.answered + echoes.errors);
+                if open == 0 {
+                    self.silent_since = None;
+                    return;
+                }
+                if now.saturating_since(*self.silent_since.get_or_insert(now)) < Duration::from_secs(1) {
+                    return;
+                }
+                format!("no answer so far to {open} of {} echoes", echoes.sent)
+            }
+            (0, errors) => format!("an error for {errors} of {} echoes", echoes.sent),
+            (several, _) => format!("{several} echoes: {:.3} ms on average", took / f64_of(several)),
+        };
+        self.silent_since = Some(now);
         (self.print)(&line);
     }
 
@@ -250,6 +277,9 @@ impl Watcher<Talker> for Printer<'_> {
 impl Watcher<Ping> for Printer<'_> {
     fn look(&mut self, program: &Ping, now: Instant) -> bool {
         let echoes = program.echoes();
+        if self.form == OutputFormat::Text {
+            self.tell_echoes(&echoes, now);
+        }
         if self.echoes != Some(echoes) {
             self.echoes = Some(echoes);
             self.waits_since = Some(now);

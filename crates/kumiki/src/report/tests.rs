@@ -181,6 +181,47 @@ fn a_ping_that_is_interrupted_says_what_was_answered() {
 }
 
 #[test]
+fn echoes_are_told_as_they_are_answered_and_silence_once_a_second() {
+    let mut lines = Vec::new();
+    let mut say = |line: &str| lines.push(line.to_owned());
+    let mut printer = Printer::new(OutputFormat::Text, None, &mut say);
+    let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+    let echoes = |sent, answered, errors, ms| Echoes {
+        sent,
+        answered,
+        errors,
+        sum: Duration::from_millis(ms),
+        ..Echoes::default()
+    };
+    for (ms, now) in [
+        (0, echoes(0, 0, 0, 0)),
+        (5000, echoes(1, 0, 0, 0)),
+        (5900, echoes(1, 0, 0, 0)),
+        (6000, echoes(2, 0, 0, 0)),
+        (6500, echoes(3, 0, 0, 0)),
+        (7000, echoes(3, 0, 0, 0)),
+        (7100, echoes(3, 1, 0, 20)),
+        (7200, echoes(3, 3, 0, 50)),
+        (9999, echoes(3, 3, 0, 50)),
+        (10_000, echoes(4, 3, 0, 50)),
+        (10_100, echoes(4, 3, 1, 50)),
+    ] {
+        printer.tell_echoes(&now, at(ms));
+        printer.echoes = Some(now);
+    }
+    assert_eq!(
+        lines,
+        [
+            "no answer so far to 2 of 2 echoes",
+            "no answer so far to 3 of 3 echoes",
+            "echo 1: 20.000 ms",
+            "2 echoes: 15.000 ms on average",
+            "an error for 1 of 4 echoes",
+        ]
+    );
+}
+
+#[test]
 fn nobody_listens_and_the_caller_is_refused() {
     let [_, caller] = in_virtual_time(config(listen(5002), Act::Read), config(call(1), Act::Read));
     let refused = matches!(caller[0].ending, Some(Ending::Aborted(_, Reason::Refused)));
