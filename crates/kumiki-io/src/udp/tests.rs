@@ -108,14 +108,14 @@ fn a_port_that_is_taken_is_an_error_that_says_so() {
 }
 
 /// The two clocks agree on how long something lay there at least; how much longer depends on the machine. The kernel
-/// begins to note times a little after it was asked to.
+/// begins to note times some while after it was asked to: when a worker of its own has had a processor.
 #[test]
 #[cfg(target_os = "linux")]
 fn the_kernel_tells_how_long_a_unit_had_been_there() {
     let (mut udp, one, clock) = (open(RemoteEnd::First), peer(), RealClock::start());
     udp.tell_waits();
-    let mut said = Vec::new();
-    for _ in 0..1000 {
+    kumiki_watchdog::minute();
+    loop {
         one.send_to(b"unit", udp.local()).unwrap();
         let sent = clock.now();
         let until = sent + Duration::from_millis(1);
@@ -129,7 +129,5 @@ fn the_kernel_tells_how_long_a_unit_had_been_there() {
         if waited >= lain {
             return;
         }
-        said.push((waited, lain));
     }
-    panic!("said, and at least: {said:?}");
 }
